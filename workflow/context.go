@@ -1,0 +1,89 @@
+package workflow
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Context is what a callback sees of its run. Every value is a copy or
+// read-only: a callback cannot change the run through it.
+type Context struct {
+	// RunID and AttemptID identify the run and the running attempt.
+	RunID, AttemptID string
+	// Input is the normalised run input.
+	Input json.RawMessage
+	// View gives the latest outputs and results, and the steps so far.
+	View View
+}
+
+// View reads the record of a run as it stood when the attempt began. An
+// implementation answers in time that does not depend on the number of steps.
+type View interface {
+	// Output returns the output of a node's latest attempt, while that attempt
+	// was ok.
+	Output(node string) (json.RawMessage, bool)
+	// Result returns the record of a node's latest attempt.
+	Result(node string) (Result, bool)
+	// Steps returns the number of finished attempts.
+	Steps() int
+	// Step returns the i-th finished attempt, from zero, oldest first.
+	Step(i int) Step
+}
+
+// Outcome is how an attempt ended.
+type Outcome string
+
+// The outcomes of an attempt.
+const (
+	OK        Outcome = "ok"
+	Failed    Outcome = "failed"
+	TimedOut  Outcome = "timed_out"
+	Cancelled Outcome = "cancelled"
+)
+
+// Result is the record of a node's latest attempt; `$result.` edges read its
+// JSON form.
+type Result struct {
+	AttemptID  string          `json:"attemptId"`
+	NodeID     string          `json:"nodeId"`
+	NodeType   NodeType        `json:"nodeType"`
+	Outcome    Outcome         `json:"outcome"`
+	StartedAt  time.Time       `json:"-"`
+	FinishedAt time.Time       `json:"-"`
+	DurationMs int64           `json:"durationMs"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Error      string          `json:"error,omitempty"`
+}
+
+// Step is one finished attempt in the history of the run.
+type Step struct {
+	AttemptID string
+	NodeID    string
+	NodeType  NodeType
+	Outcome   Outcome
+	Output    json.RawMessage
+	Error     string
+}
+
+// InputAs decodes the run input into a T.
+func InputAs[T any](c *Context) (T, error) { return decode[T](c.Input, "input") }
+
+// OutputAs decodes the latest ok output of a node into a T. It is an error if
+// the node has none.
+func OutputAs[T any](c *Context, node string) (T, error) {
+	raw, ok := c.View.Output(node)
+	if !ok {
+		var zero T
+		return zero, fmt.Errorf("node %q has no output in run %s: it did not run, or its latest attempt was not ok", node, c.RunID)
+	}
+	return decode[T](raw, "output of node "+node)
+}
+
+func decode[T any](raw json.RawMessage, what string) (T, error) {
+	var v T
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("decode the %s: %w", what, err)
+	}
+	return v, nil
+}
