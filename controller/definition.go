@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Definition is a controller over JSON text: what the Manager, stores and
+// command lines work with. Go authors write Define, which makes one from typed
+// code.
+type Definition struct {
+	// Name is stable: ^[a-z][a-z0-9-]*$.
+	Name string
+	// ValidateSpec checks a spec before it is stored; a *SpecError lists every
+	// problem with its JSON pointer. Nil accepts every JSON value.
+	ValidateSpec func(spec json.RawMessage) error
+	// InitialStatus gives the controller status of a new resource; nil is null.
+	InitialStatus func(spec json.RawMessage) (json.RawMessage, error)
+	// Reconcile runs one bounded pass. It must return soon after ctx ended; a
+	// panic is an error of the pass. Required.
+	Reconcile func(ctx context.Context, p *Pass, r Raw) (RawResult, error)
+	// Timeout is the deadline of one pass; zero is DefaultTimeout.
+	Timeout time.Duration
+	// Concurrency bounds the passes of this controller at once; zero leaves the
+	// manager's global limit alone.
+	Concurrency int
+	// Sources deliver keys from outside while the controller runs.
+	Sources []Source
+}
+
+// Reconciler is a controller in the author's types.
+type Reconciler[S, T any] interface {
+	// Reconcile compares what r requests with what is really there, does one
+	// bounded piece of work, and returns. It reads outside state on every pass,
+	// passes ctx to everything that can block, and changes the outside only
+	// through p.Effects.
+	Reconcile(ctx context.Context, p *Pass, r Resource[S, T]) (Result[T], error)
+}
+
+// SpecValidator is an optional ability of a Reconciler: rules of the spec
+// beyond its Go type. Problems without a pointer concern the whole spec.
+type SpecValidator[S any] interface {
+	ValidateSpec(spec S) []SpecProblem
+}
+
+// StatusInitializer is an optional ability of a Reconciler: the controller
+// status of a new resource instead of the zero T.
+type StatusInitializer[S, T any] interface {
+	InitialStatus(spec S) T
+}
+
+// Result says how a pass ended and what to write. Make one with Settled,
+// Requeue or RequeueAfter.
+//
+// Spec: Controller contract.
+type Result[T any] struct {
+	// Kind is the wire name of the result.
+	Kind ResultKind
+	// After is the delay of a requeue; zero runs as soon as there is capacity.
+	After time.Duration
+	// Patch is written with the resource version that the pass read.
+	Patch Patch[T]
+}
+
+// RawResult is a result whose controller status is JSON text.
+type RawResult = Result[json.RawMessage]
+
+// ResultKind is the wire name of a result.
+type ResultKind string
+
+// The results of a pass that returned no error.
+const (
+	ResultSettled ResultKind = "settled"
+	ResultRequeue ResultKind = "requeue"
+)
+
+// Patch is what a pass changes. The zero Patch changes nothing but
+// observedGeneration.
+type Patch[T any] struct {
+	// ControllerStatus replaces the author's state; nil keeps it.
+	ControllerStatus *T
+	// Conditions are merged by type; types that are not named stay as they are,
+	// with the generation they were observed at. One type twice is an error.
+	Conditions []Condition
+	// Finalizers replaces the whole list; nil keeps it, an empty list clears it.
+	Finalizers []string
+}
+
+// Settled ends the work on the key until another event arrives.
+func Settled[T any](p Patch[T]) Result[T] { return Result[T]{Kind: ResultSettled, Patch: p} }
+
+// Requeue asks for another pass as soon as there is capacity.
+func Requeue[T any](p Patch[T]) Result[T] { return Result[T]{Kind: ResultRequeue, Patch: p} }
+
+// RequeueAfter asks for another pass once d has passed; d must be positive. An
+// event runs the key earlier.
+func RequeueAfter[T any](d time.Duration, p Patch[T]) Result[T] {
+	return Result[T]{Kind: ResultRequeue, After: d, Patch: p}
+}
+
+// Source maps events from outside to resource keys. The host runs it and
+// starts it again, with a delay, after an error.
+//
+// Spec: Sources and workers.
+type Source interface {
+	// Name is unique within the definition and stable: the cursor belongs to it.
+	Name() string
+	// Run delivers until ctx ends. cursor is the last one that was delivered,
+	// empty at first.
+	Run(ctx context.Context, cursor string, deliver Deliver) error
+}
+
+// Deliver is the one way in. Once it returns nil the keys are durable; a
+// delivery ID that was seen before changes nothing.
+type Deliver func(ctx context.Context, d Delivery) (DeliveryResult, error)
+
+// Delivery is one event from outside. It carries keys and no commands.
+type Delivery struct {
+	// Source is the name of the source; the runtime fills it in.
+	Source string
+	// ID makes the delivery idempotent; empty is never a duplicate.
+	ID string
+	// Cursor replaces the source's cursor in the same transaction; empty keeps
+	// it.
+	Cursor string
+	// Keys are the resources to look at.
+	Keys []string
+}
+
+// DeliveryResult counts what a delivery did.
+type DeliveryResult struct {
+	// Duplicate says that the ID was seen before and nothing was done.
+	Duplicate bool
+	// Enqueued and Unknown count the keys with and without a resource.
+	Enqueued, Unknown int
+}

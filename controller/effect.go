@@ -1,0 +1,136 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// EffectState is where the record of an effect stands.
+type EffectState string
+
+// The states of an effect. Applied and rejected are final.
+const (
+	// EffectPending is recorded before the provider is called.
+	EffectPending EffectState = "pending"
+	// EffectApplied means that the requested change is there.
+	EffectApplied EffectState = "applied"
+	// EffectRejected means that the provider refused for good.
+	EffectRejected EffectState = "rejected"
+	// EffectIndeterminate means that nobody knows; it is observed before a retry.
+	EffectIndeterminate EffectState = "indeterminate"
+)
+
+// Final reports whether the state cannot change any more.
+func (s EffectState) Final() bool { return s == EffectApplied || s == EffectRejected }
+
+// EffectRecord is the durable record of one intended effect.
+//
+// Spec: External effects.
+type EffectRecord struct {
+	Key         string `json:"key"`
+	ResourceUID string `json:"resourceUid"`
+	Generation  int64  `json:"generation"`
+	Kind        string `json:"kind"`
+	// RequestFingerprint is the SHA-256 of the canonical request, in hex.
+	RequestFingerprint string      `json:"requestFingerprint"`
+	State              EffectState `json:"state"`
+	// Token is stable for the record; a provider that knows idempotency keys
+	// takes it as one.
+	Token       string     `json:"token"`
+	ExternalRef string     `json:"externalRef,omitempty"`
+	Error       string     `json:"error,omitempty"`
+	StartedAt   time.Time  `json:"startedAt"`
+	CompletedAt *time.Time `json:"completedAt,omitempty"`
+}
+
+// Effect is one intended change of the outside.
+type Effect struct {
+	// Key names the effect within its resource; put in it whatever makes it
+	// another effect (generation, revision).
+	Key string
+	// Kind is the type of effect, for records and policies.
+	Kind string
+	// Request is what is asked of the provider, as JSON. The same key with
+	// another request is an *EffectConflictError and nothing is called.
+	Request any
+	// Observe looks whether the change is there. It is called before any retry
+	// of a pending or indeterminate record, and never for a new one.
+	Observe func(ctx context.Context) (Observation, error)
+	// Apply makes the change, once, with the record's token. It is called only
+	// while the pass holds its claim. An error leaves the effect indeterminate.
+	Apply func(ctx context.Context, token string) (Application, error)
+}
+
+// Observation is what Observe found.
+type Observation struct {
+	// State is applied, not applied or indeterminate.
+	State ObservedState
+	// ExternalRef optionally names the thing found.
+	ExternalRef string
+}
+
+// ObservedState is the answer of an observation.
+type ObservedState string
+
+// The answers of an observation.
+const (
+	ObservedApplied       ObservedState = "applied"
+	ObservedNotApplied    ObservedState = "not_applied"
+	ObservedIndeterminate ObservedState = "indeterminate"
+)
+
+// Application is what Apply did: State is EffectApplied, EffectRejected or
+// EffectIndeterminate.
+type Application struct {
+	State       EffectState
+	ExternalRef string
+	// Reason tells why the effect was rejected or is indeterminate.
+	Reason string
+}
+
+// WorkflowRequest asks for a child run.
+type WorkflowRequest struct {
+	// RequestKey names the request within its resource; a changed input needs a
+	// new one.
+	RequestKey string
+	// Workflow is the name of a known workflow.
+	Workflow string
+	// Input is the run input, as JSON.
+	Input any
+}
+
+// ChildRun is the record of a requested child run.
+//
+// Spec: Child workflows.
+type ChildRun struct {
+	RequestID        string   `json:"requestId"`
+	ResourceUID      string   `json:"resourceUid"`
+	RequestKey       string   `json:"requestKey"`
+	InputFingerprint string   `json:"inputFingerprint"`
+	Workflow         string   `json:"workflow"`
+	RunID            string   `json:"runId,omitempty"`
+	State            RunState `json:"state"`
+	Attempt          int      `json:"attempt"`
+	Error            string   `json:"error,omitempty"`
+	// Output is the final output of a succeeded run.
+	Output json.RawMessage `json:"output,omitempty"`
+}
+
+// Scheduler is all that the controller runtime knows of workflow runs. The
+// host implements it over the engine.
+type Scheduler interface {
+	// Resolve pins the definition behind a workflow's name before an attempt is
+	// reserved. An unknown name is an *UnknownWorkflowError.
+	Resolve(ctx context.Context, workflow string) (WorkflowIdentity, error)
+	// NewRunID returns an ID that no run has, for a run that starts now.
+	NewRunID(workflow string) string
+}
+
+// WorkflowIdentity pins the definition that a run was requested with.
+type WorkflowIdentity struct {
+	// Source is the identity of the definition, as JSON.
+	Source json.RawMessage
+	// Digest covers the shape of the graph.
+	Digest string
+}

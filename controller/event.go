@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is one structured record of something that happened to a resource.
+// Events outlive their resource. They tell, they never decide.
+//
+// Spec: Observability.
+type Event struct {
+	// Seq orders the events of one store.
+	Seq        int64
+	RecordedAt time.Time
+	Ref
+	Type    EventType
+	Payload json.RawMessage
+}
+
+// EventType names what happened.
+type EventType string
+
+// The event types and the fields of their payloads.
+const (
+	// EventApplied and EventUpdated: generation, actor.
+	EventApplied EventType = "resource_applied"
+	EventUpdated EventType = "resource_updated"
+	// EventDeletionRequested: actor. EventDeleted: uid.
+	EventDeletionRequested EventType = "deletion_requested"
+	EventDeleted           EventType = "resource_deleted"
+	// EventRequested: actor.
+	EventRequested EventType = "reconcile_requested"
+	// EventFinished, EventFailed, EventConflict and EventReleased end a pass:
+	// reconcileId, generation, outcome, durationMs, and as they apply reason,
+	// requeueAfterMs, error.
+	EventFinished EventType = "reconcile_finished"
+	EventFailed   EventType = "reconcile_failed"
+	EventConflict EventType = "reconcile_conflict"
+	EventReleased EventType = "reconcile_released"
+	// The effect events: effectKey, kind, generation, state, externalRef?, error?.
+	EventEffectPending       EventType = "effect_pending"
+	EventEffectApplied       EventType = "effect_applied"
+	EventEffectRecovered     EventType = "effect_recovered"
+	EventEffectRejected      EventType = "effect_rejected"
+	EventEffectIndeterminate EventType = "effect_indeterminate"
+	EventEffectObserveFailed EventType = "effect_observe_failed"
+	// The child events: requestId, requestKey, workflow, state, attempt, runId?,
+	// error?.
+	EventWorkflowRequested    EventType = "workflow_requested"
+	EventWorkflowStateChanged EventType = "workflow_state_changed"
+	// EventDelivered is recorded for a key that a source woke: source.
+	EventDelivered EventType = "source_delivered"
+)
+
+// RequeueReason says why a key runs again.
+type RequeueReason string
+
+// The reasons of a requeue.
+const (
+	ReasonRequested       RequeueReason = "requested"
+	ReasonDelay           RequeueReason = "delay"
+	ReasonErrorBackoff    RequeueReason = "error_backoff"
+	ReasonTimeout         RequeueReason = "timeout"
+	ReasonConflict        RequeueReason = "conflict"
+	ReasonEventDuringPass RequeueReason = "event_during_claim"
+	ReasonEffectApplied   RequeueReason = "effect_applied"
+	ReasonEffectUnsettled RequeueReason = "effect_unsettled"
+	ReasonStopped         RequeueReason = "stopped"
+)
+
+// Cursor is a place in the change feed. It is opaque: keep it, compare it for
+// equality, hand it back.
+type Cursor string
+
+// ChangeFilter selects events; empty fields select everything.
+type ChangeFilter struct {
+	Controller, Key string
+}
+
+// Changes is one answer of the change feed.
+type Changes struct {
+	// Events is never empty and in order.
+	Events []Event
+	// Next continues after the last event.
+	Next Cursor
+}

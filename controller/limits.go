@@ -1,0 +1,50 @@
+package controller
+
+import "time"
+
+// Bounds on what comes from outside. A value over its bound is refused with a
+// *LimitError and nothing is written.
+//
+// Spec: Work queue (spec, status, payload); reference: controller runtime,
+// section 1.
+const (
+	// MaxSpecBytes and MaxStatusBytes bound the canonical JSON of a spec and of
+	// a whole status.
+	MaxSpecBytes   = 1 << 20
+	MaxStatusBytes = 1 << 20
+	// MaxEventBytes bounds the payload of one event.
+	MaxEventBytes = 64 << 10
+	// MaxRequestBytes bounds the request of an effect and the input of a child.
+	MaxRequestBytes = 1 << 20
+	// MaxKey bounds resource, effect and request keys, in UTF-16 code units.
+	MaxKey = 512
+	// MaxName bounds names of controllers, effect kinds, finalizers, condition
+	// types and sources, in characters.
+	MaxName = 128
+	// MaxMessage cuts the message of a condition, MaxError a stored error text,
+	// both in characters.
+	MaxMessage = 4096
+	MaxError   = 8192
+	// MaxConditions and MaxFinalizers bound their lists.
+	MaxConditions = 64
+	MaxFinalizers = 32
+	// MaxDeliveryKeys bounds the keys of one delivery.
+	MaxDeliveryKeys = 10_000
+)
+
+// Defaults of passes and queues.
+const (
+	// DefaultTimeout is the deadline of one pass.
+	DefaultTimeout = 60 * time.Second
+	// DefaultWorkers is the number of passes at once, over all controllers.
+	DefaultWorkers = 4
+	// BackoffBase, BackoffMax and BackoffJitter shape the delay after the n-th
+	// error in a row: min(BackoffMax, BackoffBase * 2^(n-1)), give or take the
+	// jitter.
+	BackoffBase   = time.Second
+	BackoffMax    = time.Minute
+	BackoffJitter = 0.2
+	// UnsettledDelay is the wait of a pass that settled although an effect of
+	// its resource is unfinished.
+	UnsettledDelay = 10 * time.Second
+)

@@ -1,0 +1,39 @@
+package controller
+
+import (
+	"context"
+	"log/slog"
+)
+
+// Pass is what the runtime offers a reconciler during one pass. It must not be
+// kept after Reconcile returned.
+type Pass struct {
+	// ID is the reconcile ID that events and logs of this pass carry.
+	ID string
+	// Effects changes the outside; Workflows starts child runs.
+	Effects   Effects
+	Workflows Workflows
+	// Log carries controller, key, generation and reconcile ID.
+	Log *slog.Logger
+}
+
+// Effects makes recorded changes of the outside.
+//
+// Spec: External effects.
+type Effects interface {
+	// Ensure records the effect, observes it if an earlier pass left it
+	// unfinished, and applies it if it is not there. It returns the record, whose
+	// State says what is known. One pass applies at most one effect: another
+	// one is ErrSecondApply. A pass that applied runs again even if it settles.
+	Ensure(ctx context.Context, e Effect) (EffectRecord, error)
+}
+
+// Workflows requests child runs.
+//
+// Spec: Child workflows.
+type Workflows interface {
+	// Ensure finds the child run of a request key or starts it; the first call
+	// and one after an interrupted attempt queue an attempt. It returns at once
+	// with the state known now; the end of the run wakes the resource.
+	Ensure(ctx context.Context, r WorkflowRequest) (ChildRun, error)
+}

@@ -1,0 +1,316 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"piworkflows/lease"
+	"piworkflows/runqueue"
+)
+
+// Store keeps the resources of one project. Each operation is one transaction
+// and is durable (fsynced) when it returns, except Claim and Renew, which die
+// with their claimant. Every write of a pass carries its Claim and is refused
+// with a *lease.LostError once the claim no longer holds. A store is opened
+// with a project scope, owns the clock of its leases, validates names and
+// bounds, and is safe for concurrent use, also by several processes.
+type Store interface {
+	// Put creates a resource or changes its spec, and enqueues the key if the
+	// canonical spec changed. A spec that is the same changes and wakes nothing.
+	Put(ctx context.Context, p Put) (PutResult, error)
+	// Get returns one resource; a *NotFoundError if there is none.
+	Get(ctx context.Context, ref Ref) (Raw, error)
+	// List returns resources in order of controller and key.
+	List(ctx context.Context, q ListQuery) (ListPage, error)
+	// RequestDeletion sets the deletion timestamp once and enqueues the key. A
+	// resource without finalizers that nothing works on (no live claim, no
+	// unfinished effect, no running child) is removed at once.
+	RequestDeletion(ctx context.Context, d Deletion) (DeletionResult, error)
+
+	// Enqueue wakes a key now; the resource must exist.
+	Enqueue(ctx context.Context, ref Ref, actor string) error
+	// Deliver wakes the keys of one delivery of a controller's source.
+	Deliver(ctx context.Context, controller string, d Delivery) (DeliveryResult, error)
+	// SourceCursor returns the last cursor that was delivered; empty if none.
+	SourceCursor(ctx context.Context, controller, source string) (string, error)
+
+	// Claim takes the row that is due the longest among the named controllers,
+	// with a snapshot of its resource. It returns nil if none is due.
+	Claim(ctx context.Context, controllers []string, d time.Duration) (*Claim, error)
+	// WaitDue returns once a row of the named controllers may be claimable, at
+	// once in this process, or ctx ended.
+	WaitDue(ctx context.Context, controllers []string) error
+	// Renew extends a claim by d from now.
+	Renew(ctx context.Context, c *Claim, d time.Duration) error
+	// Check returns a *lease.LostError if the claim no longer holds.
+	Check(ctx context.Context, c *Claim) error
+	// Finish ends a pass: writes, deletes if due, settles or requeues, records
+	// the event.
+	Finish(ctx context.Context, c *Claim, f Finish) (Finished, error)
+
+	// ReserveEffect finds the record of an effect or makes a pending one.
+	ReserveEffect(ctx context.Context, c *Claim, e EffectReservation) (EffectRecord, Reservation, error)
+	// FinishEffect records what is known after Observe or Apply.
+	FinishEffect(ctx context.Context, c *Claim, e EffectOutcome) (EffectRecord, error)
+	// Effects returns the records of a resource, oldest first.
+	Effects(ctx context.Context, ref Ref) ([]EffectRecord, error)
+
+	// ReserveChild finds the record of a child request or makes one. If an
+	// attempt is to start (the first, or one after an interrupted attempt), the
+	// attempt, its run ID, the queued run row and status.workflowRun are
+	// written together. The version is compared with the one given, and the new
+	// one returned.
+	ReserveChild(ctx context.Context, c *Claim, r ChildReservation) (ChildRun, ChildReserved, error)
+	// StartChild marks the attempt of a claimed run row as running, unless a
+	// newer state is recorded.
+	StartChild(ctx context.Context, run *runqueue.Claim) error
+	// FinishChild ends a child attempt: run row, request record,
+	// status.workflowRun, event and the parent's wake-up together. The fence of
+	// the run's claim is checked. A parent that is gone is no error.
+	FinishChild(ctx context.Context, run *runqueue.Claim, o ChildOutcome) error
+	// Children returns the child requests of a resource, oldest first.
+	Children(ctx context.Context, ref Ref) ([]ChildRun, error)
+
+	// Queue returns the queue row of a resource.
+	Queue(ctx context.Context, ref Ref) (QueueRow, error)
+	// Backlog counts what is left to do.
+	Backlog(ctx context.Context) (Backlog, error)
+	// Events returns recorded events, oldest first within the answer.
+	Events(ctx context.Context, q EventQuery) ([]Event, error)
+	// Head returns the cursor after the newest event.
+	Head(ctx context.Context) (Cursor, error)
+	// Changes returns the events after a cursor; it blocks until there is one
+	// or ctx ended. The empty cursor is the beginning.
+	Changes(ctx context.Context, after Cursor, f ChangeFilter) (Changes, error)
+}
+
+// Put is a request to create or change a resource.
+type Put struct {
+	Ref Ref
+	// Spec is checked JSON of at most MaxSpecBytes.
+	Spec json.RawMessage
+	// InitialStatus is the controller status of a new resource.
+	InitialStatus json.RawMessage
+	// Expect, if set, is the version that the resource must have; 0 says that
+	// it must not exist.
+	Expect *int64
+	// Actor says who asks; it is recorded in the event.
+	Actor string
+	// DryRun tells what would happen and writes nothing.
+	DryRun bool
+}
+
+// PutAction is what a put did.
+type PutAction string
+
+// The actions of a put.
+const (
+	Created    PutAction = "created"
+	Configured PutAction = "configured"
+	Unchanged  PutAction = "unchanged"
+)
+
+// PutResult is the resource after a put; with DryRun, as it would be.
+type PutResult struct {
+	Action   PutAction
+	Resource Raw
+}
+
+// ListQuery selects resources; an empty Controller selects all.
+type ListQuery struct {
+	Controller string
+	// Limit is 1 to 1000; zero is 100.
+	Limit int
+	// Continue is the Continue of the page before.
+	Continue string
+}
+
+// ListPage is one page of resources.
+type ListPage struct {
+	Items []ListItem
+	// Continue is empty on the last page.
+	Continue string
+}
+
+// ListItem is a resource with its queue row.
+type ListItem struct {
+	Resource Raw
+	Queue    QueueRow
+}
+
+// Deletion asks for a resource to be deleted.
+type Deletion struct {
+	Ref    Ref
+	Expect *int64
+	Actor  string
+}
+
+// DeletionResult says whether the resource is gone already.
+type DeletionResult struct {
+	Deleted  bool
+	Resource Raw
+}
+
+// QueueState is where a key stands in the work queue.
+type QueueState string
+
+// The states of a queue row.
+const (
+	QueueNone    QueueState = "none"
+	QueueReady   QueueState = "ready"
+	QueueDelayed QueueState = "delayed"
+	QueueClaimed QueueState = "claimed"
+)
+
+// QueueRow describes delivery, never the resource.
+//
+// Spec: Work queue.
+type QueueRow struct {
+	State             QueueState
+	AvailableAt       *time.Time
+	ConsecutiveErrors int
+	LastError         string
+}
+
+// Backlog counts the queue rows of a project and its unfinished child runs.
+type Backlog struct {
+	Claimed, Ready, Delayed int
+	// NextDue is when the earliest delayed row becomes ready; nil if none is.
+	NextDue *time.Time
+	// Runs counts child runs that are queued or running.
+	Runs int
+}
+
+// Claim is the right to run one pass, and what the pass starts from.
+type Claim struct {
+	Ref   Ref
+	Token lease.Token
+	// Wake is the wake-up count that the claim saw; a later one runs the key
+	// again.
+	Wake int64
+	// ConsecutiveErrors counts the errors before this pass.
+	ConsecutiveErrors int
+	Resource          Raw
+}
+
+// Finish is how a pass ends.
+type Finish struct {
+	// Write is what the pass changes; nil (after an error) writes no resource.
+	Write *Write
+	// After is the delay of the requeue, 0 at once; Settle removes the row
+	// instead, unless a wake-up arrived.
+	Settle bool
+	After  time.Duration
+	Reason RequeueReason
+	// Unsettled is the delay that replaces a settle if an effect of the
+	// resource is unfinished.
+	Unsettled time.Duration
+	// Err, if set, is stored as the last error and counts as one more.
+	// KeepErrors leaves the counter as it was (stopped, conflict).
+	Err        string
+	KeepErrors bool
+	// Pass identifies the pass in its event.
+	Pass PassRecord
+}
+
+// PassRecord is what the event of a pass says beside its outcome.
+type PassRecord struct {
+	ReconcileID string
+	Generation  int64
+	Duration    time.Duration
+	Type        EventType
+}
+
+// Write is the new state of a resource, compared and swapped on Version. The
+// store keeps status.workflowRun as it is.
+type Write struct {
+	Version            int64
+	ObservedGeneration int64
+	Conditions         []Condition
+	ControllerStatus   json.RawMessage
+	Finalizers         []string
+}
+
+// Finished is what Finish did.
+type Finished struct {
+	// Conflict says that the resource was newer: nothing of Write was stored
+	// and the key runs again at once.
+	Conflict bool
+	// Deleted says that the resource is gone.
+	Deleted bool
+	// Requeued says that the key has a row again, and why.
+	Requeued bool
+	Reason   RequeueReason
+}
+
+// Reservation says what ReserveEffect found.
+type Reservation string
+
+// The findings of ReserveEffect.
+const (
+	// EffectNew is a record made now: apply without observing.
+	EffectNew Reservation = "new"
+	// EffectOpen is an unfinished record: observe first.
+	EffectOpen Reservation = "open"
+	// EffectDone is a finished record: call nothing.
+	EffectDone Reservation = "done"
+)
+
+// EffectReservation asks for the record of an effect.
+type EffectReservation struct {
+	Key, Kind          string
+	Generation         int64
+	RequestFingerprint string
+}
+
+// EffectOutcome is what is known of an effect. A final state never changes.
+type EffectOutcome struct {
+	Key         string
+	State       EffectState
+	ExternalRef string
+	Error       string
+	// Event is recorded in the same transaction.
+	Event EventType
+}
+
+// ChildReservation asks for the record of a child run.
+type ChildReservation struct {
+	RequestKey string
+	Workflow   string
+	Identity   WorkflowIdentity
+	// Input is canonical JSON of at most MaxRequestBytes.
+	Input json.RawMessage
+	// RunID is used if an attempt is to start.
+	RunID string
+	// Version is the resource version that the pass holds.
+	Version int64
+}
+
+// ChildReserved is what ReserveChild did to the resource.
+type ChildReserved struct {
+	// Started says that a new attempt was queued.
+	Started bool
+	// Version is the resource version that the pass goes on with.
+	Version int64
+	// WorkflowRun is the pointer in the status now.
+	WorkflowRun *WorkflowRun
+}
+
+// ChildOutcome is how a child attempt ended or stands.
+type ChildOutcome struct {
+	// State is succeeded, failed, interrupted or waiting.
+	State RunState
+	// Output is the final output of a succeeded or waiting run.
+	Output json.RawMessage
+	Error  string
+}
+
+// EventQuery selects events; empty fields select everything.
+type EventQuery struct {
+	Controller, Key string
+	// After selects events after a cursor. Without it the newest are returned.
+	After Cursor
+	// Limit is 1 to 10,000; zero is 100.
+	Limit int
+}
