@@ -74,8 +74,9 @@ type Store interface {
 
 	// Queue returns the queue row of a resource.
 	Queue(ctx context.Context, ref Ref) (QueueRow, error)
-	// Backlog counts what is left to do.
-	Backlog(ctx context.Context) (Backlog, error)
+	// Backlog counts what is left to do for the named controllers, and all
+	// unfinished child runs.
+	Backlog(ctx context.Context, controllers []string) (Backlog, error)
 	// Events returns recorded events, oldest first within the answer.
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
 	// Head returns the cursor after the newest event.
@@ -173,7 +174,7 @@ type QueueRow struct {
 	LastError         string
 }
 
-// Backlog counts the queue rows of a project and its unfinished child runs.
+// Backlog counts queue rows and unfinished child runs.
 type Backlog struct {
 	Claimed, Ready, Delayed int
 	// NextDue is when the earliest delayed row becomes ready; nil if none is.
