@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"piworkflows/clock"
+	"piworkflows/internal/canonical"
 )
 
 // Context is what a callback sees of its run. Every value is a copy or
@@ -45,15 +48,36 @@ const (
 // Result is the record of a node's latest attempt; `$result.` edges read its
 // JSON form.
 type Result struct {
-	AttemptID  string          `json:"attemptId"`
-	NodeID     string          `json:"nodeId"`
-	NodeType   NodeType        `json:"nodeType"`
-	Outcome    Outcome         `json:"outcome"`
-	StartedAt  time.Time       `json:"-"`
-	FinishedAt time.Time       `json:"-"`
-	DurationMs int64           `json:"durationMs"`
-	Output     json.RawMessage `json:"output,omitempty"`
-	Error      string          `json:"error,omitempty"`
+	AttemptID  string
+	NodeID     string
+	NodeType   NodeType
+	Outcome    Outcome
+	StartedAt  time.Time
+	FinishedAt time.Time
+	DurationMs int64
+	// Output is the accepted output of an ok attempt, else nil.
+	Output json.RawMessage
+	// Error is the message of an attempt that was not ok, else empty.
+	Error string
+}
+
+// MarshalJSON writes the record with its times in clock.Layout, without an
+// output or error that it does not have.
+func (r Result) MarshalJSON() ([]byte, error) {
+	return canonical.Marshal(struct {
+		AttemptID  string          `json:"attemptId"`
+		NodeID     string          `json:"nodeId"`
+		NodeType   NodeType        `json:"nodeType"`
+		Outcome    Outcome         `json:"outcome"`
+		StartedAt  string          `json:"startedAt"`
+		FinishedAt string          `json:"finishedAt"`
+		DurationMs int64           `json:"durationMs"`
+		Output     json.RawMessage `json:"output,omitempty"`
+		Error      string          `json:"error,omitempty"`
+	}{
+		r.AttemptID, r.NodeID, r.NodeType, r.Outcome,
+		clock.Format(r.StartedAt), clock.Format(r.FinishedAt), r.DurationMs, r.Output, r.Error,
+	})
 }
 
 // Step is one finished attempt in the history of the run.

@@ -2,25 +2,31 @@
 // and control loops, with the checks that a graph must pass before it runs. It
 // runs nothing; room engine does.
 //
-// Spec: control loops; reference: workflow engine, sections 2 to 8.
+// A Definition is what an author writes. Compile checks all of it at once and
+// returns a Graph, which never changes, knows its snapshot and digest, and
+// answers which node follows an attempt.
+//
+// Spec: control loops.
 package workflow
 
 import (
 	"context"
 	"encoding/json"
-	"time"
 )
 
 // Definition is one authored workflow. It is a plain value: build it, hand it
 // to Compile, and do not change it afterwards.
 type Definition struct {
-	// Name identifies the workflow to people and in records. It is required and
-	// must not be a command word (answer, cancel, list, pause, resume, status).
+	// Name identifies the workflow to people and in records. It is required,
+	// holds at most MaxNameBytes, and must not be a command word (answer,
+	// cancel, list, pause, resume, status).
 	Name string
 	// Revision is raised by the author whenever a callback changes its meaning;
-	// a recorded run goes on only under the revision it began with. Required.
+	// a recorded run goes on only under the revision it began with. Required:
+	// up to 128 letters, digits and . _ : - that begin with a letter or digit.
 	Revision string
-	// ContractID optionally names what the workflow accepts and returns.
+	// ContractID optionally names what the workflow accepts and returns; it is
+	// written like Revision.
 	ContractID string
 	// Input normalises and checks the run input before anything is written; nil
 	// accepts any JSON value. An error refuses the run.
@@ -29,56 +35,15 @@ type Definition struct {
 	Title func(ctx context.Context, input json.RawMessage) (string, error)
 	// StartAt is the ID of the first node. Required.
 	StartAt string
-	// Nodes are the steps, in the order in which they are shown and recorded.
+	// Nodes are the steps, in the order in which they are shown and recorded;
+	// at least one and at most MaxNodes.
 	Nodes []Node
 	// Edges connect them; a node has at most one outgoing edge.
 	Edges []Edge
-	// MaxSteps bounds the attempts of one run; zero takes the engine's default.
+	// MaxSteps bounds the attempts of one run, whatever their outcome; zero
+	// takes DefaultMaxSteps.
 	MaxSteps int
 }
-
-// Node is one step: one of Agent, Compute, Action, Shell, Notify, Checkpoint.
-type Node interface {
-	// NodeID returns the ID that edges and records use.
-	NodeID() string
-	// Type returns the node type as it is recorded.
-	Type() NodeType
-	// Deadline returns the limits of one attempt.
-	Deadline() Limits
-	// Detail returns the text shown while an attempt runs; it may be empty.
-	Detail() string
-
-	// shape reports what is wrong with the node by itself.
-	shape(p *problems, place string)
-}
-
-// NodeType is one of the five types of the record format.
-type NodeType string
-
-// The node types. A function and a shell action share one type.
-const (
-	TypeAgent      NodeType = "agent"
-	TypeCompute    NodeType = "compute"
-	TypeNotify     NodeType = "notify"
-	TypeAction     NodeType = "action"
-	TypeCheckpoint NodeType = "checkpoint"
-)
-
-// NoTimeout switches the deadline of a node off.
-const NoTimeout time.Duration = -1
-
-// Limits is the deadline of one attempt.
-type Limits struct {
-	// Timeout is the fixed deadline: zero takes the engine's default (15
-	// minutes), NoTimeout has none. It has millisecond resolution on disk.
-	Timeout time.Duration
-	// TimeoutFunc, if set, is asked before each attempt instead, and answers
-	// with the same meaning.
-	TimeoutFunc func(ctx context.Context, c *Context) (time.Duration, error)
-}
-
-// Deadline returns the limits themselves; nodes inherit it by embedding.
-func (l Limits) Deadline() Limits { return l }
 
 // Edge leads from one node to the next. Exactly one of To and Switch is set.
 type Edge struct {
@@ -90,18 +55,23 @@ type Edge struct {
 	Switch *Switch
 }
 
-// Switch chooses by a scalar that On reads: `$.path` and `$output.path` from
-// the node's output, `$result.path` from its result record. Only a `$result.`
-// switch is asked after an attempt that failed or timed out; a cancelled run is
-// never routed.
+// Switch chooses by a scalar. Only a `$result.` switch is asked after an
+// attempt that failed or timed out; a cancelled run is never routed.
 type Switch struct {
-	On    string
+	// On is a path of keys and array indexes, joined by dots: `$.path` and
+	// `$output.path` read the node's output, `$result.path` its result record.
+	On string
+	// Cases are asked for the value's text. There is no default case: a value
+	// that none of them names fails the run.
 	Cases []Case
 }
 
-// Case names the node that follows when the value, written as text, equals
-// Value. Order is kept: it is the order of branches in drawings.
+// Case names the node that follows when the value, written as JavaScript would
+// write it (true, 1.5, 1e+21), equals Value. Order is kept: it is the order of
+// branches in drawings.
 type Case struct {
+	// Value is the text that the case stands for; no two cases share one.
 	Value string
-	To    string
+	// To is the ID of the node that follows.
+	To string
 }

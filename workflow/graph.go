@@ -1,61 +1,143 @@
 package workflow
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
-	"errors"
+	"fmt"
+	"slices"
+
+	"piworkflows/internal/limit"
 )
 
-var errStub = errors.New("not built yet")
+// Graph is a definition that passed every check. It never changes and shares
+// nothing with the definition that it was compiled from, so any number of
+// goroutines may use it.
+type Graph struct {
+	def      Definition
+	nodes    map[string]Node
+	edges    map[string]Edge
+	snapshot json.RawMessage
+	digest   string
+}
 
-// Source identifies where a definition comes from.
+// Source is how records name the origin of a definition.
 type Source struct {
-	Kind     string `json:"kind"`
-	ID       string `json:"id"`
+	// Kind is "builtin" for every definition that is written in Go.
+	Kind string `json:"kind"`
+	// ID is the name of the workflow.
+	ID string `json:"id"`
+	// Revision is the author's revision of it.
 	Revision string `json:"revision"`
 }
 
-// Graph is a definition that passed every check. It never changes, so it may
-// be used from several goroutines.
-type Graph struct{ def *Definition }
+// Compile checks a definition and returns its graph. Everything that is wrong
+// is reported at once, in one *InvalidError: the shape of each part (see
+// Check), names that lead nowhere, a second edge from one node, nodes that no
+// path reaches. Cycles are legal; MaxSteps ends them. A snapshot of more than
+// MaxSnapshotBytes is refused with an error of code limit_exceeded.
+func Compile(d *Definition) (*Graph, error) {
+	if d == nil {
+		return nil, d.Check()
+	}
+	var p problems
+	d.shape(&p)
+	d.wiring(&p)
+	if err := p.err(d.Name); err != nil {
+		return nil, err
+	}
+	return build(d.clone())
+}
 
-// Check reports what is wrong with the shape of the definition.
-func (d *Definition) Check() error { return errStub }
-
-// Compile checks a definition.
-func Compile(d *Definition) (*Graph, error) { return nil, errStub }
+// build makes the graph of a definition that is known to be valid.
+func build(d *Definition) (*Graph, error) {
+	g := &Graph{def: *d, nodes: make(map[string]Node, len(d.Nodes)), edges: make(map[string]Edge, len(d.Edges))}
+	for _, n := range d.Nodes {
+		g.nodes[n.NodeID()] = n
+	}
+	for _, e := range d.Edges {
+		g.edges[e.From] = e
+	}
+	text, err := snapshot(d)
+	if err != nil {
+		return nil, fmt.Errorf("write the snapshot of workflow %q: %w", d.Name, err)
+	}
+	if err := limit.Bytes("snapshot of workflow "+d.Name, text, MaxSnapshotBytes); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(text)
+	g.snapshot, g.digest = text, "sha256:"+hex.EncodeToString(sum[:])
+	return g, nil
+}
 
 // Definition returns a copy of the definition.
-func (g *Graph) Definition() *Definition { return g.def }
+func (g *Graph) Definition() *Definition { return g.def.clone() }
 
 // Name returns the name of the workflow.
 func (g *Graph) Name() string { return g.def.Name }
 
-// Revision returns the revision of the workflow.
+// Revision returns the author's revision.
 func (g *Graph) Revision() string { return g.def.Revision }
 
 // StartAt returns the ID of the first node.
 func (g *Graph) StartAt() string { return g.def.StartAt }
 
-// Node returns a node by ID.
-func (g *Graph) Node(id string) (Node, bool) { return nil, false }
+// Node returns a node by its ID.
+func (g *Graph) Node(id string) (Node, bool) {
+	n, ok := g.nodes[id]
+	return n, ok
+}
 
-// Nodes returns the nodes in order.
-func (g *Graph) Nodes() []Node { return nil }
+// Nodes returns the nodes in the order of the definition.
+func (g *Graph) Nodes() []Node { return slices.Clone(g.def.Nodes) }
 
-// EdgeFrom returns the edge that leaves a node.
-func (g *Graph) EdgeFrom(id string) (Edge, bool) { return Edge{}, false }
+// EdgeFrom returns the one edge that leaves a node, if there is one.
+func (g *Graph) EdgeFrom(id string) (Edge, bool) {
+	e, ok := g.edges[id]
+	return e.clone(), ok
+}
 
-// Edges returns the edges in order.
-func (g *Graph) Edges() []Edge { return nil }
+// Edges returns the edges in the order of the definition.
+func (g *Graph) Edges() []Edge { return cloneEdges(g.def.Edges) }
 
-// MaxSteps returns the bound on attempts of one run.
-func (g *Graph) MaxSteps() int { return DefaultMaxSteps }
+// MaxSteps returns how many attempts one run may have.
+func (g *Graph) MaxSteps() int {
+	if g.def.MaxSteps == 0 {
+		return DefaultMaxSteps
+	}
+	return g.def.MaxSteps
+}
 
-// Snapshot returns the content of workflow.json, compact.
-func (g *Graph) Snapshot() json.RawMessage { return nil }
+// Snapshot returns the shape of the graph as it is recorded in workflow.json,
+// as compact JSON text that keeps the order of nodes, edges and cases.
+func (g *Graph) Snapshot() json.RawMessage { return slices.Clone(g.snapshot) }
 
-// Digest returns "sha256:" and the hex SHA-256 of the snapshot.
-func (g *Graph) Digest() string { return "" }
+// Digest returns "sha256:" and the hex SHA-256 of the snapshot. It changes with
+// every change of the shape; Revision stands for what callbacks do.
+func (g *Graph) Digest() string { return g.digest }
 
 // Source returns how records name the definition.
-func (g *Graph) Source() Source { return Source{} }
+func (g *Graph) Source() Source {
+	return Source{Kind: "builtin", ID: g.def.Name, Revision: g.def.Revision}
+}
+
+func (d *Definition) clone() *Definition {
+	c := *d
+	c.Nodes, c.Edges = slices.Clone(d.Nodes), cloneEdges(d.Edges)
+	return &c
+}
+
+func cloneEdges(edges []Edge) []Edge {
+	c := slices.Clone(edges)
+	for i, e := range c {
+		c[i] = e.clone()
+	}
+	return c
+}
+
+func (e Edge) clone() Edge {
+	if e.Switch != nil {
+		e.Switch = &Switch{On: e.Switch.On, Cases: slices.Clone(e.Switch.Cases)}
+	}
+	return e
+}

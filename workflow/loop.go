@@ -1,34 +1,150 @@
 package workflow
 
-// Loop is a control loop as authored.
+import (
+	"fmt"
+	"slices"
+)
+
+// Loop is a control loop as it is authored: a decision, its routes, and the
+// place where every branch hands control back.
+//
+// Spec: control loops, Authoring API.
 type Loop struct {
-	Decide   string
+	// Decide is the ID of the node whose output names the route, in a field
+	// "route" (see DecisionOutput). Required.
+	Decide string
+	// ReturnTo is the ID of the node that observes again after a branch. It may
+	// be Decide, if that node observes by itself. Required.
 	ReturnTo string
-	Routes   []Route
+	// Routes are what Decide may choose, in the order of drawings. At least one.
+	Routes []Route
 }
 
 // Route is one choice of a control loop.
 type Route struct {
-	Name     string
-	To       string
-	Returns  []string
+	// Name is the value that chooses the route; it is written like a node ID and
+	// is not "cancelled", since a cancelled run is never routed.
+	Name string
+	// To is the first node of the branch.
+	To string
+	// Returns are the nodes with which the branch ends; routes may share them.
+	// Only ok attempts return: a node that may fail needs a `$result.outcome`
+	// switch of its own that leads to a collecting node, which is listed here.
+	Returns []string
+	// Terminal marks a branch that ends the loop and so has no Returns.
 	Terminal bool
 }
 
-// ExpandedLoop is a control loop as ordinary edges.
+// ExpandedLoop is a control loop as the ordinary edges that it stands for. It
+// leaves no other mark in a graph.
 type ExpandedLoop struct {
 	choices []string
 	edges   []Edge
 }
 
-// ControlLoop expands a control loop.
-func ControlLoop(l Loop) (*ExpandedLoop, error) { return nil, errStub }
+// ControlLoop checks a loop and expands it. Everything that is wrong is
+// reported at once, in one *InvalidError; whether its names are nodes is
+// checked when the definition is compiled.
+func ControlLoop(l Loop) (*ExpandedLoop, error) {
+	p := loopCheck{loop: l}
+	p.check()
+	if err := p.err(""); err != nil {
+		return nil, err
+	}
+	return l.expand(), nil
+}
 
-// MustControlLoop is ControlLoop for package-level values.
-func MustControlLoop(l Loop) *ExpandedLoop { return nil }
+// MustControlLoop is ControlLoop for package-level values: it panics if the loop
+// is invalid, which any test of the package shows.
+func MustControlLoop(l Loop) *ExpandedLoop {
+	expanded, err := ControlLoop(l)
+	if err != nil {
+		panic(err)
+	}
+	return expanded
+}
 
-// Choices returns the names of the routes.
-func (l *ExpandedLoop) Choices() []string { return l.choices }
+// Choices returns the names of the routes in their order.
+func (l *ExpandedLoop) Choices() []string { return slices.Clone(l.choices) }
 
-// Edges returns the edges of the loop.
-func (l *ExpandedLoop) Edges() []Edge { return l.edges }
+// Edges returns the switch of the decision, then one edge for each return.
+func (l *ExpandedLoop) Edges() []Edge { return cloneEdges(l.edges) }
+
+func (l Loop) expand() *ExpandedLoop {
+	x := &ExpandedLoop{}
+	decide := &Switch{On: routePath}
+	x.edges = append(x.edges, Edge{From: l.Decide, Switch: decide})
+	returned := make(map[string]bool)
+	for _, r := range l.Routes {
+		x.choices = append(x.choices, r.Name)
+		decide.Cases = append(decide.Cases, Case{Value: r.Name, To: r.To})
+		for _, from := range r.Returns {
+			if !returned[from] {
+				returned[from] = true
+				x.edges = append(x.edges, Edge{From: from, To: l.ReturnTo})
+			}
+		}
+	}
+	return x
+}
+
+// loopCheck collects what is wrong with a loop.
+type loopCheck struct {
+	problems
+	loop Loop
+}
+
+func (p *loopCheck) check() {
+	p.id("controlLoop.decide", p.loop.Decide)
+	p.id("controlLoop.returnTo", p.loop.ReturnTo)
+	p.require(len(p.loop.Routes) > 0, "controlLoop.routes", "at least one route")
+	seen := make(map[string]bool, len(p.loop.Routes))
+	for i, r := range p.loop.Routes {
+		place := fmt.Sprintf("controlLoop.routes[%d]", i)
+		if p.name(place+".name", r.Name, seen) {
+			place = "controlLoop.routes." + r.Name
+		}
+		p.id(place+".to", r.To)
+		p.returns(place+".returns", r)
+	}
+}
+
+// name checks the name of a route and reports whether it can stand for it.
+func (p *loopCheck) name(place, name string, seen map[string]bool) bool {
+	if !p.id(place, name) {
+		return false
+	}
+	if seen[name] {
+		p.add(place, "%q is declared twice: keep one of the routes", name)
+		return false
+	}
+	seen[name] = true
+	if name == string(Cancelled) {
+		p.add(place, "%q is no route: cancellation ends the run at once, remove it", name)
+	}
+	return true
+}
+
+func (p *loopCheck) returns(place string, r Route) {
+	switch {
+	case r.Terminal && len(r.Returns) > 0:
+		p.add(place, "the route is terminal, which ends the loop: drop the returns or the mark")
+	case !r.Terminal && len(r.Returns) == 0:
+		p.add(place, "the branch never hands control back: name the nodes it ends with, or mark the route terminal")
+	}
+	for i, from := range r.Returns {
+		at := fmt.Sprintf("%s[%d]", place, i)
+		p.endpoint(at, from)
+		p.source(at, from)
+	}
+}
+
+// source reports a return that contradicts the rest of the loop.
+func (p *loopCheck) source(place, from string) {
+	if from == p.loop.Decide {
+		p.add(place, "%q decides and so cannot be the end of a branch: name the node that ends it", from)
+	}
+	if i := slices.IndexFunc(p.loop.Routes, func(r Route) bool { return r.Terminal && r.To == from }); i >= 0 {
+		p.add(place, "%q is where terminal route %q leads, and would not end the loop: use two nodes", from, p.loop.Routes[i].Name)
+	}
+}

@@ -14,9 +14,11 @@ type Problem struct {
 	Message string
 }
 
-// InvalidError lists everything that is wrong with a definition.
+// InvalidError lists everything that is wrong with a definition. Nothing of it
+// was run or written.
 type InvalidError struct {
-	// Workflow is the name of the definition; empty if it has none.
+	// Workflow is the name of the definition; empty if it has none, or if a
+	// helper refused before there was a definition.
 	Workflow string
 	// Problems are in the order of the definition; there is at least one.
 	Problems []Problem
@@ -24,16 +26,47 @@ type InvalidError struct {
 
 // Error names all problems, one on each line after the first.
 func (e *InvalidError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "invalid workflow definition %q", e.Workflow)
-	for _, p := range e.Problems {
-		fmt.Fprintf(&b, "\n  %s: %s", p.Place, p.Message)
+	name := ""
+	if e.Workflow != "" {
+		name = fmt.Sprintf(" %q", e.Workflow)
 	}
-	return b.String()
+	return "invalid workflow" + name + ": mend " + listed(e.Problems)
 }
 
 // ErrorCode is the stable code of an invalid definition.
 func (*InvalidError) ErrorCode() string { return "invalid_workflow" }
 
-// problems collects what is wrong.
+// listed counts the problems and puts each on a line of its own.
+func listed(problems []Problem) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d problem", len(problems))
+	if len(problems) != 1 {
+		b.WriteByte('s')
+	}
+	for _, p := range problems {
+		fmt.Fprintf(&b, "\n  %s: %s", p.Place, p.Message)
+	}
+	return b.String()
+}
+
+// problems collects what is wrong, so that an author sees everything at once.
 type problems struct{ list []Problem }
+
+func (p *problems) add(place, format string, args ...any) {
+	p.list = append(p.list, Problem{Place: place, Message: fmt.Sprintf(format, args...)})
+}
+
+// require reports that a value without which nothing works is absent.
+func (p *problems) require(present bool, place, what string) {
+	if !present {
+		p.add(place, "%s is required", what)
+	}
+}
+
+// err returns the collected problems as an *InvalidError, or nil.
+func (p *problems) err(workflow string) error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	return &InvalidError{Workflow: workflow, Problems: p.list}
+}
