@@ -1,0 +1,91 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Registry holds the definitions that a process knows. It does not change and
+// is safe for concurrent use.
+type Registry struct {
+	byName map[string]*Definition
+	names  []string
+}
+
+// NewRegistry checks definitions and finds them by name. The error joins every
+// problem: missing or invalid names, a name twice, no Reconcile, negative
+// limits, source names that are invalid or not unique.
+func NewRegistry(defs ...*Definition) (*Registry, error) {
+	r := &Registry{byName: make(map[string]*Definition, len(defs))}
+	var problems []error
+	for i, d := range defs {
+		if d == nil {
+			problems = append(problems, fmt.Errorf("definition %d is nil: leave it out", i))
+			continue
+		}
+		problems = append(problems, d.check()...)
+		if r.byName[d.Name] != nil {
+			problems = append(problems, fmt.Errorf("two definitions are named %.80q: rename one", d.Name))
+			continue
+		}
+		r.byName[d.Name] = d
+		r.names = append(r.names, d.Name)
+	}
+	slices.Sort(r.names)
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Get returns the definition of that name, or an *UnknownControllerError.
+func (r *Registry) Get(name string) (*Definition, error) {
+	if d := r.byName[name]; d != nil {
+		return d, nil
+	}
+	return nil, &UnknownControllerError{Name: name, Known: r.Names()}
+}
+
+// Names returns the names of all definitions, sorted.
+func (r *Registry) Names() []string { return slices.Clone(r.names) }
+
+// check lists everything that is wrong with a definition by itself.
+func (d *Definition) check() []error {
+	var problems []error
+	if err := ValidateController(d.Name); err != nil {
+		problems = append(problems, err)
+	}
+	complain := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("controller %.80q: "+format, append([]any{d.Name}, args...)...))
+	}
+	if d.Reconcile == nil {
+		complain("no Reconcile: set one, or make the definition with Define")
+	}
+	if d.Timeout < 0 {
+		complain("timeout %s is negative: zero is the default of %s", d.Timeout, DefaultTimeout)
+	}
+	if d.Concurrency < 0 {
+		complain("concurrency %d is negative: zero leaves it to the manager", d.Concurrency)
+	}
+	return append(problems, d.checkSources()...)
+}
+
+func (d *Definition) checkSources() []error {
+	var problems []error
+	seen := map[string]bool{}
+	for i, s := range d.Sources {
+		if s == nil {
+			problems = append(problems, fmt.Errorf("controller %.80q: source %d is nil: leave it out", d.Name, i))
+			continue
+		}
+		if err := ValidateName("source name", s.Name()); err != nil {
+			problems = append(problems, fmt.Errorf("controller %.80q: %w", d.Name, err))
+		}
+		if seen[s.Name()] {
+			problems = append(problems, fmt.Errorf("controller %.80q: two sources are named %.80q: rename one", d.Name, s.Name()))
+		}
+		seen[s.Name()] = true
+	}
+	return problems
+}
