@@ -1,0 +1,85 @@
+// Package oslock takes locks that the operating system releases when the
+// process dies, however it dies. Whoever can take such a lock knows that its
+// former holder is gone.
+package oslock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrHeld is what every [*HeldError] is, for errors.Is.
+var ErrHeld = errors.New("lock is held")
+
+// HeldError says that somebody holds the lock: another process, or this one.
+type HeldError struct {
+	// Path is the lock file.
+	Path string
+}
+
+// Error names the lock file and what to do.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("lock %s is held; its holder is alive: stop it, or wait for its end", e.Path)
+}
+
+// Unwrap makes the error an [ErrHeld].
+func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// Lock is a held lock. It is safe for concurrent use.
+type Lock struct{ file *flock.Flock }
+
+// maxAttempts bounds how often the lock file may vanish under our hands.
+const maxAttempts = 10
+
+// TryLock takes the lock of the file at path, which is made (0600) when it is
+// missing; its folder must exist. It never waits: when anybody holds the lock,
+// this process included, the error is a [*HeldError]. The file's content means
+// nothing.
+//
+// The lock belongs to the file, not to the path. So nobody may remove the file
+// except by [Lock.Remove], while holding the lock.
+func TryLock(path string) (*Lock, error) {
+	for range maxAttempts {
+		file := flock.New(path)
+		locked, err := file.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("take lock: %w", err)
+		}
+		if !locked {
+			return nil, &HeldError{Path: path}
+		}
+		if current(file) {
+			return &Lock{file: file}, nil
+		}
+		if err := file.Unlock(); err != nil {
+			return nil, fmt.Errorf("leave lock of a removed file: %w", err)
+		}
+	}
+	return nil, fmt.Errorf("take lock %s: the file was removed %d times meanwhile", path, maxAttempts)
+}
+
+// current reports whether the locked file is still the one at its path. A
+// holder may have removed it between our opening and our locking it; then the
+// next process would make, and lock, another file.
+func current(file *flock.Flock) bool {
+	held, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(file.Path())
+	return err == nil && os.SameFile(held, named)
+}
+
+// Path returns the lock file.
+func (l *Lock) Path() string { return l.file.Path() }
+
+// Unlock releases the lock and leaves the file. A second call does nothing.
+func (l *Lock) Unlock() error {
+	if err := l.file.Unlock(); err != nil {
+		return fmt.Errorf("release lock %s: %w", l.file.Path(), err)
+	}
+	return nil
+}
