@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	"piworkflows/runbundle"
+)
+
+// AgentExecutor delivers agent steps: to a model, a person, or a script. It is
+// safe for concurrent use.
+type AgentExecutor interface {
+	// Execute delivers the request and returns once a submission was accepted
+	// through r.Accept, or the step cannot be done, or ctx ended. What it
+	// started for the step has ended when it returns. The range of the
+	// conversation may be nil.
+	Execute(ctx context.Context, r AgentRequest) (*runbundle.Conversation, error)
+}
+
+// AgentContract identifies a step towards an agent.
+type AgentContract struct {
+	RunID, WorkflowName, NodeID, AttemptID string
+	// ExpectedOutput describes the answer; empty means any JSON object.
+	ExpectedOutput string
+}
+
+// AgentRequest is one agent step.
+type AgentRequest struct {
+	Contract AgentContract
+	// Prompt is the full text: the author's part and the step contract.
+	Prompt string
+	// RunTitle and StatusDetail are for display; either may be empty.
+	RunTitle, StatusDetail string
+	// Accept checks a submission. Nil means that the step is complete; any error
+	// is for the agent, which may correct its answer and submit again within the
+	// same attempt. After the first acceptance, and after the end of the
+	// attempt, every submission is refused. It is safe for concurrent use.
+	Accept func(ctx context.Context, submission json.RawMessage) error
+}
+
+// Notifier takes messages to people. It is safe for concurrent use.
+type Notifier interface {
+	// Notify takes one message, which may come again after a crash with the same
+	// run, node and occurrence and must then be taken once only.
+	Notify(ctx context.Context, n Notification) (NotificationReceipt, error)
+}
+
+// Notification is one message of a notify node.
+type Notification struct {
+	RunID, NodeID, AttemptID string
+	// Occurrence counts the messages of this node in this run from one.
+	Occurrence int
+	// Kind is workflow.NotifyProgress or workflow.NotifyFinal.
+	Kind string
+	// Content has no blank ends and at most 65,536 characters.
+	Content string
+}
+
+// NotificationReceipt is the output of a notify node.
+type NotificationReceipt struct {
+	NotificationID  string `json:"notificationId"`
+	TargetSessionID string `json:"targetSessionId"`
+}

@@ -1,0 +1,14 @@
+// Package runbundle is the record of a run on disk: a folder with the
+// definition that ran, a trace that only grows, and two projections of it that
+// readers open first.
+//
+// The trace is the truth. [Fold] is the one place that says what an event does
+// to the state; the writer, the readers and the repair all use it, so a reader
+// who folds the end of the trace into a projection has the state of the writer.
+//
+// A bundle has one owner, who holds the OS lock on the file owner.lock inside
+// it; readers need no lock and look at no file but their own. The lock file
+// goes when the owner closes the bundle.
+//
+// Spec: run bundle format; design: A step.
+package runbundle

@@ -1,0 +1,149 @@
+package runbundle
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Payload is what one event says: a value of one of the types in this file.
+type Payload interface {
+	// Type is the type of the event.
+	Type() EventType
+	// fold changes the state; the event was admitted, so it cannot fail.
+	fold(s *State, e Event)
+}
+
+// RunStarted opens the trace.
+type RunStarted struct {
+	WorkflowName string          `json:"workflowName"`
+	RunTitle     string          `json:"runTitle,omitempty"`
+	Input        json.RawMessage `json:"input"`
+}
+
+// NodeStarted opens an attempt.
+type NodeStarted struct {
+	NodeType     string `json:"nodeType"`
+	StatusDetail string `json:"statusDetail,omitempty"`
+}
+
+// PromptSent keeps the full text that an agent is about to get.
+type PromptSent struct {
+	Prompt string `json:"prompt"`
+}
+
+// UpdatePublished is progress of the running attempt.
+type UpdatePublished struct {
+	UpdateID string          `json:"updateId"`
+	Kind     string          `json:"type"`
+	Key      string          `json:"key"`
+	Data     json.RawMessage `json:"data"`
+}
+
+// NodeEnded closes an attempt.
+type NodeEnded struct {
+	Outcome    Outcome `json:"outcome"`
+	DurationMs int64   `json:"durationMs"`
+	// Output is set if the outcome is ok, null if the node has none.
+	Output json.RawMessage `json:"output,omitempty"`
+	// Error is set for every other outcome.
+	Error        string        `json:"error,omitempty"`
+	Action       *Receipt      `json:"action,omitempty"`
+	Conversation *Conversation `json:"conversation,omitempty"`
+}
+
+// RunPaused and RunResumed hold a run at the border of a step and let it go on.
+type RunPaused struct{}
+
+// RunResumed lets a run go on.
+type RunResumed struct{}
+
+// RunEnded is the last event of a run that ended by itself or was cancelled.
+type RunEnded struct {
+	Status      Status          `json:"status"`
+	Error       string          `json:"error,omitempty"`
+	ErrorCode   string          `json:"errorCode,omitempty"`
+	WaitingOn   string          `json:"waitingOn,omitempty"`
+	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
+}
+
+// RunInterrupted is the last event of a run whose host went away or stopped.
+// The state becomes failed; who waits for the run may start it again.
+type RunInterrupted struct {
+	Error string `json:"error"`
+}
+
+// unknown is the payload of an event that this program does not know.
+type unknown struct{ kind EventType }
+
+// Decode returns the payload in its type. An unknown type of event has a
+// payload of an unexported type.
+func (e Event) Decode() (Payload, error) {
+	switch e.Type {
+	case EventRunStarted:
+		return decode[RunStarted](e)
+	case EventNodeStarted:
+		return decode[NodeStarted](e)
+	case EventPromptSent:
+		return decode[PromptSent](e)
+	case EventUpdatePublished:
+		return decode[UpdatePublished](e)
+	case EventNodeFinished, EventNodeFailed:
+		return decode[NodeEnded](e)
+	case EventRunPaused:
+		return RunPaused{}, nil
+	case EventRunResumed:
+		return RunResumed{}, nil
+	case EventRunInterrupted:
+		return decode[RunInterrupted](e)
+	case EventRunCompleted, EventRunWaiting, EventRunFailed, EventRunTimedOut, EventRunCancelled:
+		return decode[RunEnded](e)
+	default:
+		return unknown{kind: e.Type}, nil
+	}
+}
+
+func decode[P Payload](e Event) (Payload, error) {
+	var p P
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		return nil, fmt.Errorf("payload of %s: %w", e.Type, err)
+	}
+	if p.Type() != e.Type {
+		return nil, fmt.Errorf("payload of %s says that it is %s", e.Type, p.Type())
+	}
+	return p, nil
+}
+
+// Type returns EventRunStarted.
+func (RunStarted) Type() EventType { return EventRunStarted }
+
+// Type returns EventNodeStarted.
+func (NodeStarted) Type() EventType { return EventNodeStarted }
+
+// Type returns EventPromptSent.
+func (PromptSent) Type() EventType { return EventPromptSent }
+
+// Type returns EventUpdatePublished.
+func (UpdatePublished) Type() EventType { return EventUpdatePublished }
+
+// Type returns EventNodeFinished or EventNodeFailed.
+func (p NodeEnded) Type() EventType {
+	if p.Outcome == OutcomeOK {
+		return EventNodeFinished
+	}
+	return EventNodeFailed
+}
+
+// Type returns EventRunPaused.
+func (RunPaused) Type() EventType { return EventRunPaused }
+
+// Type returns EventRunResumed.
+func (RunResumed) Type() EventType { return EventRunResumed }
+
+// Type returns "run_" and the status.
+func (p RunEnded) Type() EventType { return EventType("run_" + string(p.Status)) }
+
+// Type returns EventRunInterrupted.
+func (RunInterrupted) Type() EventType { return EventRunInterrupted }
+
+// Type returns the type that the event has.
+func (u unknown) Type() EventType { return u.kind }
