@@ -36,7 +36,7 @@ func PutSpec(ctx context.Context, s Store, d *Definition, p Put) (PutResult, err
 func (d *Definition) prepare(p *Put) error {
 	spec, err := canonical.Canonical(p.Spec)
 	if err != nil {
-		return d.specError(err)
+		return newSpecError(d.Name, err)
 	}
 	if err := limit.Bytes("resource spec", spec, MaxSpecBytes); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (d *Definition) validate(spec json.RawMessage) error {
 	if d.ValidateSpec == nil {
 		return nil
 	}
-	_, err := call("ValidateSpec", func() (struct{}, error) { return struct{}{}, d.ValidateSpec(spec) })
+	_, err := guarded("ValidateSpec", func() (struct{}, error) { return struct{}{}, d.ValidateSpec(spec) })
 	return err
 }
 
@@ -64,7 +64,7 @@ func (d *Definition) initialStatus(spec json.RawMessage) (json.RawMessage, error
 	if d.InitialStatus == nil {
 		return json.RawMessage("null"), nil
 	}
-	status, err := call("InitialStatus", func() (json.RawMessage, error) { return d.InitialStatus(spec) })
+	status, err := guarded("InitialStatus", func() (json.RawMessage, error) { return d.InitialStatus(spec) })
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,7 @@ func (d *Definition) initialStatus(spec json.RawMessage) (json.RawMessage, error
 	return status, limit.Bytes("controller status", status, MaxStatusBytes)
 }
 
-// specError makes one of JSON text that was refused.
-func (d *Definition) specError(err error) error { return newSpecError(d.Name, err) }
-
+// newSpecError tells of JSON text that was refused, with its place if known.
 func newSpecError(name string, err error) error {
 	problem := SpecProblem{Message: err.Error()}
 	if bad := (*canonical.Error)(nil); errors.As(err, &bad) {

@@ -8,6 +8,7 @@ package controller
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -98,4 +99,25 @@ const (
 // continuation goes on.
 func (s RunState) Final() bool {
 	return s == RunSucceeded || s == RunFailed || s == RunInterrupted
+}
+
+// cloneRaw copies a resource with everything it points to, for code that may
+// change what it was given.
+func cloneRaw(r Raw) Raw {
+	m, s := &r.Metadata, &r.Status
+	m.Finalizers = slices.Clone(m.Finalizers)
+	m.DeletionTimestamp = clonePointer(m.DeletionTimestamp)
+	r.Spec = slices.Clone(r.Spec)
+	s.Conditions = slices.Clone(s.Conditions)
+	s.WorkflowRun = clonePointer(s.WorkflowRun)
+	s.ControllerStatus = slices.Clone(s.ControllerStatus)
+	return r
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
 }

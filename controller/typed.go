@@ -73,7 +73,8 @@ func (t typed[S, T]) initialStatus(raw json.RawMessage) (json.RawMessage, error)
 		}
 		status = i.InitialStatus(spec)
 	}
-	return canonical.Marshal(status)
+	// A pointer, so that a nil json.RawMessage is null as everywhere.
+	return canonical.Marshal(&status)
 }
 
 func (t typed[S, T]) reconcile(ctx context.Context, p *Pass, raw Raw) (RawResult, error) {
@@ -113,7 +114,7 @@ func encode[T any](r Result[T]) (RawResult, error) {
 	if r.Patch.ControllerStatus == nil {
 		return raw, nil
 	}
-	status, err := canonical.Marshal(*r.Patch.ControllerStatus)
+	status, err := canonical.Marshal(r.Patch.ControllerStatus)
 	if err != nil {
 		return RawResult{}, fmt.Errorf("controller status: %w", err)
 	}

@@ -1,0 +1,116 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// effectCall is one effect whose record is unfinished.
+type effectCall struct {
+	*effects
+	effect Effect
+	record EffectRecord
+}
+
+// recover goes on with an effect that an earlier pass left unfinished: it looks
+// first, and applies only what is certainly not there.
+func (c effectCall) recover(ctx context.Context) (EffectRecord, error) {
+	seen, err := c.observe(ctx)
+	if err != nil {
+		return c.record, c.observeFailed(ctx, err)
+	}
+	switch seen.State {
+	case ObservedApplied:
+		return c.store(ctx, EffectOutcome{State: EffectApplied, ExternalRef: seen.ExternalRef, Event: EventEffectRecovered})
+	case ObservedIndeterminate:
+		return c.store(ctx, EffectOutcome{State: EffectIndeterminate, ExternalRef: seen.ExternalRef, Event: EventEffectIndeterminate})
+	default:
+		return c.apply(ctx)
+	}
+}
+
+// observeFailed leaves the state as it is. A pass that was cancelled says nothing
+// about the effect.
+func (c effectCall) observeFailed(ctx context.Context, err error) error {
+	err = fmt.Errorf("observe effect %q: %w", c.record.Key, err)
+	if ctx.Err() != nil {
+		return err
+	}
+	_, storeErr := c.store(ctx, EffectOutcome{State: c.record.State, Error: err.Error(), Event: EventEffectObserveFailed})
+	return errors.Join(err, storeErr)
+}
+
+func (c effectCall) observe(ctx context.Context) (Observation, error) {
+	seen, err := guarded("Observe", func() (Observation, error) { return c.effect.Observe(ctx) })
+	if err != nil {
+		return Observation{}, err
+	}
+	switch seen.State {
+	case ObservedApplied, ObservedNotApplied, ObservedIndeterminate:
+		return seen, nil
+	}
+	return Observation{}, fmt.Errorf("it answered %.80q: answer applied, not_applied or indeterminate", seen.State)
+}
+
+// apply makes the one external change of the pass. Whatever goes wrong in
+// Apply, the change may be there, so the effect is indeterminate.
+func (c effectCall) apply(ctx context.Context) (EffectRecord, error) {
+	if err := c.mayApply(ctx); err != nil {
+		return c.record, err
+	}
+	done, err := guarded("Apply", func() (Application, error) { return c.effect.Apply(ctx, c.record.Token) })
+	if thrown := (*PanicError)(nil); errors.As(err, &thrown) {
+		c.log.Error("effect panicked", "effectKey", c.record.Key, "error", err, "stack", string(thrown.Stack))
+	}
+	return c.store(ctx, outcomeOfApply(done, err))
+}
+
+// mayApply takes the pass's one change. The claim is checked last, as close to
+// the change as can be.
+func (c effectCall) mayApply(ctx context.Context) error {
+	if c.applied.Load() {
+		return ErrSecondApply
+	}
+	if err := c.o.Store.Check(ctx, c.claim); err != nil {
+		return err
+	}
+	if err := c.live(ctx, c.pass); err != nil {
+		return err
+	}
+	c.applied.Store(true)
+	return nil
+}
+
+// outcomeOfApply says what is known after Apply.
+func outcomeOfApply(done Application, err error) EffectOutcome {
+	o := EffectOutcome{State: done.State, ExternalRef: done.ExternalRef, Error: done.Reason}
+	if err != nil {
+		o = EffectOutcome{State: EffectIndeterminate, Error: err.Error()}
+	}
+	switch o.State {
+	case EffectApplied:
+		o.Event = EventEffectApplied
+	case EffectRejected:
+		o.Event = EventEffectRejected
+	case EffectIndeterminate:
+		o.Event = EventEffectIndeterminate
+	default:
+		o.Error = fmt.Sprintf("Apply answered %.80q: answer applied, rejected or indeterminate", done.State)
+		o.State, o.Event = EffectIndeterminate, EventEffectIndeterminate
+	}
+	return o
+}
+
+// store records an outcome, also when the pass was cancelled meanwhile. If the
+// claim is gone the store refuses, and the next pass observes.
+func (c effectCall) store(ctx context.Context, o EffectOutcome) (EffectRecord, error) {
+	ctx, cancel := c.detached(ctx)
+	defer cancel()
+	o.Key, o.Error = c.record.Key, truncate(o.Error, MaxError)
+	record, err := c.o.Store.FinishEffect(ctx, c.claim, o)
+	if err != nil {
+		return c.record, fmt.Errorf("record effect %q as %s: %w", o.Key, o.State, err)
+	}
+	return record, nil
+}

@@ -1,0 +1,126 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"piworkflows/internal/canonical"
+	"piworkflows/internal/limit"
+	"piworkflows/lease"
+)
+
+// effects is the Effects of one pass.
+//
+// The order is what makes an effect recoverable: the record is durable before
+// anybody is called, an unfinished record is observed before it is applied, and
+// the claim is asked for once more right before Apply.
+type effects struct {
+	*passRun
+	pass context.Context //nolint:containedctx // the life of the pass, whatever context the author passes
+	// mu makes the calls of one pass follow each other.
+	mu sync.Mutex
+}
+
+// Ensure implements Effects.
+func (s *effects) Ensure(ctx context.Context, e Effect) (EffectRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, leave, err := s.enter(ctx, s.pass)
+	if err != nil {
+		return EffectRecord{}, err
+	}
+	defer leave()
+	r, err := s.reservation(e)
+	if err != nil {
+		return EffectRecord{}, fmt.Errorf("effect %.80q: %w", e.Key, err)
+	}
+	if err := s.refuseSecond(ctx, e.Key); err != nil {
+		return EffectRecord{}, err
+	}
+	record, found, err := s.o.Store.ReserveEffect(ctx, s.claim, r)
+	if err != nil || found == EffectDone {
+		return record, err
+	}
+	unfinished := effectCall{effects: s, effect: e, record: record}
+	if found == EffectOpen {
+		return unfinished.recover(ctx)
+	}
+	return unfinished.apply(ctx)
+}
+
+// reservation checks the effect before anything is written.
+func (s *effects) reservation(e Effect) (EffectReservation, error) {
+	err := errors.Join(ValidateKey("effect key", e.Key), ValidateName("effect kind", e.Kind))
+	if e.Observe == nil || e.Apply == nil {
+		err = errors.Join(err, errors.New("it needs both Observe and Apply"))
+	}
+	if err != nil {
+		return EffectReservation{}, err
+	}
+	request, err := canonicalValue("effect request", e.Request)
+	if err != nil {
+		return EffectReservation{}, err
+	}
+	fingerprint, err := canonical.Fingerprint(request)
+	return EffectReservation{
+		Key: e.Key, Kind: e.Kind,
+		Generation:         s.claim.Resource.Metadata.Generation,
+		RequestFingerprint: fingerprint,
+	}, err
+}
+
+// refuseSecond keeps a pass that has applied from recording an effect that it
+// could not apply. Effects that are recorded already may still be looked at.
+func (s *effects) refuseSecond(ctx context.Context, key string) error {
+	if !s.applied.Load() {
+		return nil
+	}
+	records, err := s.o.Store.Effects(ctx, s.claim.Ref)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.Key == key {
+			return nil
+		}
+	}
+	return ErrSecondApply
+}
+
+// canonicalValue turns what an author asks for into bounded canonical JSON.
+func canonicalValue(what string, v any) (json.RawMessage, error) {
+	raw, err := canonical.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if raw, err = canonical.Canonical(raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return raw, limit.Bytes(what, raw, MaxRequestBytes)
+}
+
+// enter begins a service call: it refuses one that comes after the pass, and
+// returns a context that also ends with the pass.
+func (p *passRun) enter(ctx, pass context.Context) (context.Context, context.CancelFunc, error) {
+	if err := p.live(ctx, pass); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := linked(ctx, pass, nil)
+	return ctx, cancel, nil
+}
+
+// live says why a service call may not go on. After its end or its deadline a
+// pass has no claim, whatever the store knows by now.
+func (p *passRun) live(ctx, pass context.Context) error {
+	switch cause := context.Cause(pass); {
+	case cause == nil:
+		return context.Cause(ctx)
+	case errors.Is(cause, ErrStopped), errors.Is(cause, lease.ErrLost):
+		return cause
+	default:
+		return &lease.LostError{What: p.claim.Ref.String(), Reason: lease.Released}
+	}
+}

@@ -1,0 +1,162 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"piworkflows/clock"
+	"piworkflows/lease"
+)
+
+// passRun is one pass from its claim to its end.
+type passRun struct {
+	*Manager
+	definition *Definition
+	claim      *Claim
+	id         string
+	began      time.Time
+	log        *slog.Logger
+	// applied says that the one external change of the pass was tried.
+	applied atomic.Bool
+
+	// mu guards the resource, of which child requests change version and
+	// pointer while the reconciler works on a copy.
+	mu       sync.Mutex
+	resource Raw
+}
+
+func (m *Manager) newPass(c *Claim) *passRun {
+	p := &passRun{Manager: m, claim: c, id: uuid.NewString(), began: m.o.Clock.Now(), resource: c.Resource}
+	// The store claims only for names it was given, so this one is known.
+	p.definition = m.definitions.byName[c.Ref.Controller]
+	p.log = m.o.Logger.With("controller", c.Ref.Controller, "key", c.Ref.Key,
+		"generation", c.Resource.Metadata.Generation, "reconcileId", p.id)
+	return p
+}
+
+// run works the claim off. Its error is one of the store: the claim runs out
+// by itself then.
+func (p *passRun) run(stop context.Context) error {
+	held, release := lease.Keep(context.WithoutCancel(stop), p.renewal())
+	defer release()
+	a := p.reconcile(stop, held)
+	if a.overdue() {
+		release()
+	}
+	err := p.finish(stop, held, p.end(a))
+	p.leave(a)
+	return err
+}
+
+func (p *passRun) renewal() lease.Renewal {
+	return lease.Renewal{
+		Clock: p.o.Clock, Every: p.o.Renewal, Lasts: p.o.Lease,
+		Renew: func(ctx context.Context) error { return p.o.Store.Renew(ctx, p.claim, p.o.Lease) },
+	}
+}
+
+// answer is what came of a call of the reconciler.
+type answer struct {
+	result RawResult
+	err    error
+	// cause says why the context of the pass ended; nil if it had not.
+	cause error
+	// late delivers what an abandoned reconciler returns; nil if it returned.
+	late <-chan answer
+}
+
+// overdue reports whether the deadline ended the pass.
+func (a answer) overdue() bool {
+	var timeout *TimeoutError
+	return errors.As(a.cause, &timeout)
+}
+
+// reconcile calls the reconciler and waits for it as long as the pass may last.
+func (p *passRun) reconcile(stop, held context.Context) answer {
+	if stop.Err() != nil {
+		return answer{err: ErrStopped, cause: ErrStopped}
+	}
+	timeout := cmp.Or(p.definition.Timeout, DefaultTimeout)
+	ctx, cancel := clock.WithTimeoutCause(held, p.o.Clock, timeout, &TimeoutError{Ref: p.claim.Ref, Timeout: timeout})
+	defer cancel()
+	ctx, unlink := linked(ctx, stop, nil)
+	defer unlink()
+	done := make(chan answer, 1)
+	go p.call(ctx, done)
+	a := p.await(ctx, done)
+	a.cause = context.Cause(ctx)
+	return a
+}
+
+// call runs the reconciler. It answers even if the reconciler panics or ends
+// the goroutine.
+func (p *passRun) call(ctx context.Context, done chan<- answer) {
+	a := answer{err: &PanicError{In: "Reconcile"}}
+	defer func() { done <- a }()
+	services := &Pass{ID: p.id, Log: p.log, Effects: &effects{passRun: p, pass: ctx}, Workflows: &workflows{passRun: p, pass: ctx}}
+	resource := cloneRaw(p.claim.Resource)
+	a.result, a.err = guarded("Reconcile", func() (RawResult, error) {
+		return p.definition.Reconcile(ctx, services, resource)
+	})
+}
+
+// await waits until the reconciler returns or the pass ends. Only a stop leaves
+// it time to return after that: then nobody waits for the key.
+func (p *passRun) await(ctx context.Context, done <-chan answer) answer {
+	select {
+	case a := <-done:
+		return a
+	case <-ctx.Done():
+	}
+	if errors.Is(context.Cause(ctx), ErrStopped) {
+		return p.awaitGrace(done)
+	}
+	return pickUp(done)
+}
+
+func (p *passRun) awaitGrace(done <-chan answer) answer {
+	grace := p.o.Clock.NewTimer(p.o.StopGrace)
+	defer grace.Stop()
+	select {
+	case a := <-done:
+		return a
+	case <-grace.C():
+		return pickUp(done)
+	}
+}
+
+// pickUp takes an answer that is there, or abandons the reconciler.
+func pickUp(done <-chan answer) answer {
+	select {
+	case a := <-done:
+		return a
+	default:
+		return answer{err: context.Canceled, late: done}
+	}
+}
+
+// leave frees the slot of the pass. The place of an abandoned reconciler is
+// freed when it returns.
+func (p *passRun) leave(a answer) {
+	name := p.claim.Ref.Controller
+	if a.late == nil {
+		p.slots.release(name)
+		return
+	}
+	p.slots.abandon(name)
+	p.log.Warn("reconciler abandoned", "cause", a.cause)
+	go func() {
+		late := <-a.late
+		p.log.Warn("abandoned reconciler returned", "error", late.err, "durationMs", p.elapsed().Milliseconds())
+		p.slots.returned(name)
+	}()
+}
+
+func (p *passRun) elapsed() time.Duration { return p.o.Clock.Now().Sub(p.began) }

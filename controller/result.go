@@ -1,0 +1,28 @@
+package controller
+
+import "fmt"
+
+// check refuses results that none of the constructors makes.
+func (r Result[T]) check() error {
+	switch {
+	case r.Kind != ResultSettled && r.Kind != ResultRequeue:
+		return fmt.Errorf("the result kind is %.80q: return Settled, Requeue or RequeueAfter", r.Kind)
+	case r.Kind == ResultSettled && r.After != 0:
+		return fmt.Errorf("a settled result has a delay of %s: return RequeueAfter to run again", r.After)
+	case r.After < 0:
+		return fmt.Errorf("the requeue delay %s is not positive", r.After)
+	}
+	return nil
+}
+
+// reason names the requeue that the result asks for.
+func (r Result[T]) reason() RequeueReason {
+	switch {
+	case r.Kind == ResultSettled:
+		return ""
+	case r.After > 0:
+		return ReasonDelay
+	default:
+		return ReasonRequested
+	}
+}

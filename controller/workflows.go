@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// workflows is the Workflows of one pass.
+type workflows struct {
+	*passRun
+	pass context.Context //nolint:containedctx // the life of the pass, whatever context the author passes
+}
+
+// Ensure implements Workflows.
+func (s *workflows) Ensure(ctx context.Context, r WorkflowRequest) (ChildRun, error) {
+	ctx, leave, err := s.enter(ctx, s.pass)
+	if err != nil {
+		return ChildRun{}, err
+	}
+	defer leave()
+	reservation, err := s.reservation(ctx, r)
+	if err != nil {
+		return ChildRun{}, fmt.Errorf("child run %.80q: %w", r.RequestKey, err)
+	}
+	return s.reserve(ctx, reservation)
+}
+
+// reservation checks the request before anything is written, and pins the
+// workflow so that a run that starts later is the one asked for.
+func (s *workflows) reservation(ctx context.Context, r WorkflowRequest) (ChildReservation, error) {
+	if s.o.Scheduler == nil {
+		return ChildReservation{}, ErrNoScheduler
+	}
+	if err := errors.Join(ValidateKey("request key", r.RequestKey), ValidateKey("workflow name", r.Workflow)); err != nil {
+		return ChildReservation{}, err
+	}
+	input, err := canonicalValue("child input", r.Input)
+	if err != nil {
+		return ChildReservation{}, err
+	}
+	identity, err := s.o.Scheduler.Resolve(ctx, r.Workflow)
+	if err != nil {
+		return ChildReservation{}, err
+	}
+	return ChildReservation{
+		RequestKey: r.RequestKey, Workflow: r.Workflow, Input: input,
+		Identity: identity, RunID: s.o.Scheduler.NewRunID(r.Workflow),
+	}, nil
+}
+
+// reserve goes on with the version that the reservation made: the pointer to
+// the run is a write of this pass, no conflict with it.
+func (s *workflows) reserve(ctx context.Context, r ChildReservation) (ChildRun, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Version = s.resource.Metadata.ResourceVersion
+	child, done, err := s.o.Store.ReserveChild(ctx, s.claim, r)
+	if err != nil {
+		return ChildRun{}, err
+	}
+	s.resource.Metadata.ResourceVersion = done.Version
+	s.resource.Status.WorkflowRun = done.WorkflowRun
+	return child, nil
+}
