@@ -3,7 +3,6 @@ package workflow
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Check reports everything that is wrong with the shape of the definition: what
@@ -31,10 +30,10 @@ func (d *Definition) head(p *problems) {
 	p.require(d.Name != "", "name", "a name")
 	p.text("name", d.Name)
 	if len(d.Name) > MaxNameBytes {
-		p.add("name", "is %d bytes long, over the limit of %d: shorten it", len(d.Name), MaxNameBytes)
+		p.addf("name", "is %d bytes long, over the limit of %d: shorten it", len(d.Name), MaxNameBytes)
 	}
 	if slices.Contains(commandWords, d.Name) {
-		p.add("name", "%q is a command word: choose another name", d.Name)
+		p.addf("name", "%q is a command word: choose another name", d.Name)
 	}
 	p.version("revision", d.Revision)
 	if d.ContractID != "" {
@@ -42,20 +41,20 @@ func (d *Definition) head(p *problems) {
 	}
 	p.require(d.StartAt != "", "startAt", "the ID of the first node")
 	if d.MaxSteps < 0 {
-		p.add("maxSteps", "%d is negative: give a positive number, or zero for the default of %d", d.MaxSteps, DefaultMaxSteps)
+		p.addf("maxSteps", "%d is negative: give a positive number, or zero for the default of %d", d.MaxSteps, DefaultMaxSteps)
 	}
 }
 
 func (d *Definition) nodeShapes(p *problems) {
 	p.require(len(d.Nodes) > 0, "nodes", "at least one node")
 	if len(d.Nodes) > MaxNodes {
-		p.add("nodes", "%d nodes are over the limit of %d: split the workflow", len(d.Nodes), MaxNodes)
+		p.addf("nodes", "%d nodes are over the limit of %d: split the workflow", len(d.Nodes), MaxNodes)
 	}
 	first := make(map[string]int, len(d.Nodes))
 	for i, n := range d.Nodes {
 		place := fmt.Sprintf("nodes[%d]", i)
 		if !isValue(n) {
-			p.add(place, "%T is no node: use an Agent, Compute, Action, Shell, Notify or Checkpoint, by value", n)
+			p.addf(place, "%T is no node: use an Agent, Compute, Action, Shell, Notify or Checkpoint, by value", n)
 			continue
 		}
 		if p.nodeID(place, n.NodeID(), i, first) {
@@ -74,7 +73,7 @@ func (p *problems) nodeID(place, id string, i int, first map[string]int) bool {
 		return false
 	}
 	if earlier, twice := first[id]; twice {
-		p.add(place+".id", "nodes[%d] has the ID %q already: choose another", earlier, id)
+		p.addf(place+".id", "nodes[%d] has the ID %q already: choose another", earlier, id)
 		return false
 	}
 	first[id] = i
@@ -97,9 +96,9 @@ func (e Edge) shape(p *problems, place string) {
 	p.require(e.From != "", place+".from", "the ID of a node")
 	switch {
 	case e.To == "" && e.Switch == nil:
-		p.add(place, "leads nowhere: give it a target or a switch")
+		p.addf(place, "leads nowhere: give it a target or a switch")
 	case e.To != "" && e.Switch != nil:
-		p.add(place, "has a target and a switch: keep one of them")
+		p.addf(place, "has a target and a switch: keep one of them")
 	}
 	if e.Switch != nil {
 		e.Switch.shape(p, place+".switch")
@@ -108,7 +107,7 @@ func (e Edge) shape(p *problems, place string) {
 
 func (s *Switch) shape(p *problems, place string) {
 	if scope, _ := splitPath(s.On); scope == noScope {
-		p.add(place+".on", "%q must begin with $., $output. or $result.", s.On)
+		p.addf(place+".on", "%q must begin with $., $output. or $result.", s.On)
 	}
 	p.text(place+".on", s.On)
 	p.require(len(s.Cases) > 0, place+".cases", "at least one case")
@@ -116,7 +115,7 @@ func (s *Switch) shape(p *problems, place string) {
 	for _, c := range s.Cases {
 		at := casePlace(place, c)
 		if seen[c.Value] {
-			p.add(at, "is declared twice: keep one of the cases")
+			p.addf(at, "is declared twice: keep one of the cases")
 		}
 		seen[c.Value] = true
 		p.text(at, c.Value)
@@ -130,8 +129,8 @@ func edgePlace(i int) string { return fmt.Sprintf("edges[%d]", i) }
 
 // casePlace names a case; a value that would blur the place is quoted.
 func casePlace(place string, c Case) string {
-	if c.Value == "" || strings.ContainsAny(c.Value, ". \n\t\"[]") {
-		return fmt.Sprintf("%s.cases[%q]", place, c.Value)
+	if !plainKey.MatchString(c.Value) {
+		return fmt.Sprintf("%s.cases[%q]", place, shorten(c.Value))
 	}
 	return place + ".cases." + c.Value
 }

@@ -94,7 +94,7 @@ func (p *problems) choices(place string, names []string) {
 		p.require(name != "", at, "the name of a route")
 		p.text(at, name)
 		if seen[name] {
-			p.add(at, "%q is declared twice: keep one of them", name)
+			p.addf(at, "%q is declared twice: keep one of them", name)
 		}
 		seen[name] = true
 	}
@@ -105,12 +105,14 @@ func (d Decision) prompt(ctx context.Context, c *Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s\n\nDecide on one route, written exactly as here: %s.\nGive a short reason that rests on what you can show.",
-		strings.TrimRight(question, " \t\r\n"), d.alternatives()), nil
+	return strings.TrimRight(question, " \t\r\n") +
+		"\n\nDecide on one route, written exactly as here: " + d.alternatives() +
+		".\nGive a short reason that rests on what you can show.", nil
 }
 
 func (d Decision) expected() string {
-	return fmt.Sprintf(`{"route": %s, "reason": at most %d characters, "evidence": optional list of at most %d texts, "nextAction": optional text}`,
+	return fmt.Sprintf(`{"route": %s, "reason": at most %d characters, `+
+		`"evidence": optional list of at most %d texts, "nextAction": optional text}`,
 		d.alternatives(), MaxReason, MaxEvidence)
 }
 
@@ -145,7 +147,7 @@ func DecisionEdge(from string, routes []string, cases []Case) (Edge, error) {
 	}
 	for _, route := range routes {
 		if !named[route] {
-			p.add(place+".cases", "no case for route %q: say which node follows", route)
+			p.addf(place+".cases", "no case for route %q: say which node follows", route)
 		}
 	}
 	e := Edge{From: from, Switch: &Switch{On: routePath, Cases: slices.Clone(cases)}}

@@ -66,7 +66,7 @@ func (a *answer) spelling(fields map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		for _, known := range []string{routeField, "reason", "evidence", "nextAction"} {
 			if name != known && strings.EqualFold(name, known) {
-				a.add(name, "must be written %q", known)
+				a.addf(name, "must be written %q", known)
 			}
 		}
 	}
@@ -76,18 +76,18 @@ func (a *answer) spelling(fields map[string]json.RawMessage) {
 func (a *answer) field(fields map[string]json.RawMessage, name, form string, into any) {
 	raw, present := fields[name]
 	if present && json.Unmarshal(raw, into) != nil {
-		a.add(name, "must be %s", form)
+		a.addf(name, "must be %s", form)
 	}
 }
 
 func (a *answer) bounds() {
 	if strings.TrimSpace(a.Reason) == "" {
-		a.add("reason", "say why, in one or two sentences")
+		a.addf("reason", "say why, in one or two sentences")
 	}
 	a.length("reason", a.Reason, MaxReason)
 	a.length("nextAction", a.NextAction, MaxNextAction)
 	if len(a.Evidence) > MaxEvidence {
-		a.add("evidence", "%d items are over the limit of %d: keep the strongest", len(a.Evidence), MaxEvidence)
+		a.addf("evidence", "%d items are over the limit of %d: keep the strongest", len(a.Evidence), MaxEvidence)
 	}
 	for i, item := range a.Evidence {
 		a.length(fmt.Sprintf("evidence[%d]", i), item, MaxEvidenceItem)
@@ -96,14 +96,14 @@ func (a *answer) bounds() {
 
 func (a *answer) length(place, s string, limit int) {
 	if n := utf8.RuneCountInString(s); n > limit {
-		a.add(place, "%d characters are over the limit of %d: shorten it", n, limit)
+		a.addf(place, "%d characters are over the limit of %d: shorten it", n, limit)
 	}
 }
 
 // rules checks the route, and asks the author's rules if it is a declared one.
 func (d Decision) rules(a *answer) error {
 	if !slices.Contains(d.Routes, a.Route) {
-		a.add(routeField, "%s is not a route here: choose one of %s", quote(shorten(a.Route)), d.alternatives())
+		a.addf(routeField, "%s is not a route here: choose one of %s", quote(shorten(a.Route)), d.alternatives())
 		return nil
 	}
 	if d.Check == nil {
@@ -111,7 +111,7 @@ func (d Decision) rules(a *answer) error {
 	}
 	rule := d.Check(a.Route, a.DecisionOutput)
 	if rule != nil {
-		a.add(routeField, "%q is not open now: %v", a.Route, rule)
+		a.addf(routeField, "%q is not open now: %v", a.Route, rule)
 	}
 	return rule
 }

@@ -93,7 +93,7 @@ func (n Agent) shape(p *problems, place string) {
 	p.require(n.Prompt != nil, place+".prompt", "the function Prompt")
 	p.text(place+".expectedOutput", n.ExpectedOutput)
 	for _, flaw := range n.flaws {
-		p.add(place+"."+flaw.Place, "%s", flaw.Message)
+		p.addf(place+"."+flaw.Place, "%s", flaw.Message)
 	}
 }
 
@@ -129,7 +129,7 @@ func (n Notify) Detail() string { return n.StatusDetail }
 func (n Notify) shape(p *problems, place string) {
 	p.require(n.Message != nil, place+".message", "the function Message")
 	if k := n.kind(); k != NotifyProgress && k != NotifyFinal {
-		p.add(place+".kind", "%q is neither %q nor %q", k, NotifyProgress, NotifyFinal)
+		p.addf(place+".kind", "%q is neither %q nor %q", k, NotifyProgress, NotifyFinal)
 	}
 }
 

@@ -104,7 +104,7 @@ func (p *loopCheck) check() {
 		if p.name(place+".name", r.Name, seen) {
 			place = "controlLoop.routes." + r.Name
 		}
-		p.id(place+".to", r.To)
+		p.target(place+".to", r)
 		p.returns(place+".returns", r)
 	}
 }
@@ -115,22 +115,28 @@ func (p *loopCheck) name(place, name string, seen map[string]bool) bool {
 		return false
 	}
 	if seen[name] {
-		p.add(place, "%q is declared twice: keep one of the routes", name)
+		p.addf(place, "%q is declared twice: keep one of the routes", name)
 		return false
 	}
 	seen[name] = true
 	if name == string(Cancelled) {
-		p.add(place, "%q is no route: cancellation ends the run at once, remove it", name)
+		p.addf(place, "%q is no route: cancellation ends the run at once, remove it", name)
 	}
 	return true
+}
+
+func (p *loopCheck) target(place string, r Route) {
+	if p.id(place, r.To) && r.Terminal && (r.To == p.loop.Decide || r.To == p.loop.ReturnTo) {
+		p.addf(place, "%q leads back into the loop, which a terminal route ends: name another node", r.To)
+	}
 }
 
 func (p *loopCheck) returns(place string, r Route) {
 	switch {
 	case r.Terminal && len(r.Returns) > 0:
-		p.add(place, "the route is terminal, which ends the loop: drop the returns or the mark")
+		p.addf(place, "the route is terminal, which ends the loop: drop the returns or the mark")
 	case !r.Terminal && len(r.Returns) == 0:
-		p.add(place, "the branch never hands control back: name the nodes it ends with, or mark the route terminal")
+		p.addf(place, "the branch never hands control back: name the nodes it ends with, or mark the route terminal")
 	}
 	for i, from := range r.Returns {
 		at := fmt.Sprintf("%s[%d]", place, i)
@@ -142,9 +148,9 @@ func (p *loopCheck) returns(place string, r Route) {
 // source reports a return that contradicts the rest of the loop.
 func (p *loopCheck) source(place, from string) {
 	if from == p.loop.Decide {
-		p.add(place, "%q decides and so cannot be the end of a branch: name the node that ends it", from)
+		p.addf(place, "%q decides and so cannot be the end of a branch: name the node that ends it", from)
 	}
 	if i := slices.IndexFunc(p.loop.Routes, func(r Route) bool { return r.Terminal && r.To == from }); i >= 0 {
-		p.add(place, "%q is where terminal route %q leads, and would not end the loop: use two nodes", from, p.loop.Routes[i].Name)
+		p.addf(place, "%q is where terminal route %q leads, and would not end the loop: use two nodes", from, p.loop.Routes[i].Name)
 	}
 }

@@ -13,6 +13,7 @@ const reservedPrefix = "__piw_"
 var (
 	idPattern       = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 	versionPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$`)
+	plainKey        = regexp.MustCompile(`^[A-Za-z0-9_+-]{1,128}$`)
 	commandWords    = []string{"answer", "cancel", "list", "pause", "resume", "status"}
 	inheritedFields = []string{
 		"constructor", "toString", "toLocaleString", "valueOf", "hasOwnProperty", "isPrototypeOf",
@@ -28,15 +29,15 @@ func (p *problems) id(place, id string) bool {
 	before := len(p.list)
 	switch {
 	case id == "":
-		p.add(place, "a name is required")
+		p.addf(place, "a name is required")
 	case len(id) > MaxNameBytes:
-		p.add(place, "is a name of %d bytes, over the limit of %d: shorten it", len(id), MaxNameBytes)
+		p.addf(place, "is a name of %d bytes, over the limit of %d: shorten it", len(id), MaxNameBytes)
 	case !idPattern.MatchString(id):
-		p.add(place, "%q is no valid name: start with a letter or _, go on with letters, digits, _ and -", id)
+		p.addf(place, "%q is no valid name: start with a letter or _, go on with letters, digits, _ and -", id)
 	case strings.HasPrefix(id, reservedPrefix):
-		p.add(place, "%q begins with %s, which is reserved for composition: choose another name", id, reservedPrefix)
+		p.addf(place, "%q begins with %s, which is reserved for composition: choose another name", id, reservedPrefix)
 	case slices.Contains(inheritedFields, id):
-		p.add(place, "%q is a field that every JavaScript object has: choose another name", id)
+		p.addf(place, "%q is a field that every JavaScript object has: choose another name", id)
 	}
 	return len(p.list) == before
 }
@@ -54,13 +55,13 @@ func (p *problems) endpoint(place, name string) {
 // text reports text that cannot be recorded as it is.
 func (p *problems) text(place, s string) {
 	if !utf8.ValidString(s) {
-		p.add(place, "is not valid UTF-8: the record could not hold it unchanged")
+		p.addf(place, "is not valid UTF-8: the record could not hold it unchanged")
 	}
 }
 
 // version reports what keeps a text from being a revision or a contract ID.
 func (p *problems) version(place, s string) {
 	if !versionPattern.MatchString(s) {
-		p.add(place, "%q does not match %s", s, versionPattern)
+		p.addf(place, "%q does not match %s", s, versionPattern)
 	}
 }

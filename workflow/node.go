@@ -52,6 +52,6 @@ func (l Limits) Deadline() Limits { return l }
 // check reports a deadline that means nothing.
 func (l Limits) check(p *problems, place string) {
 	if l.Timeout < 0 && l.Timeout != NoTimeout {
-		p.add(place+".timeout", "%v is negative: give a positive time, zero for the default, or NoTimeout", l.Timeout)
+		p.addf(place+".timeout", "%v is negative: give a positive time, zero for the default, or NoTimeout", l.Timeout)
 	}
 }

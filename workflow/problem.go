@@ -52,14 +52,14 @@ func listed(problems []Problem) string {
 // problems collects what is wrong, so that an author sees everything at once.
 type problems struct{ list []Problem }
 
-func (p *problems) add(place, format string, args ...any) {
+func (p *problems) addf(place, format string, args ...any) {
 	p.list = append(p.list, Problem{Place: place, Message: fmt.Sprintf(format, args...)})
 }
 
 // require reports that a value without which nothing works is absent.
 func (p *problems) require(present bool, place, what string) {
 	if !present {
-		p.add(place, "%s is required", what)
+		p.addf(place, "%s is required", what)
 	}
 }
 

@@ -26,7 +26,7 @@ func (d *Definition) wiring(p *problems) {
 // known reports a name that no node has.
 func (w *wiring) known(place, name string) {
 	if !w.nodes[name] {
-		w.add(place, "there is no node %q: declare it or correct the name", name)
+		w.addf(place, "there is no node %q: declare it or correct the name", name)
 	}
 }
 
@@ -37,7 +37,7 @@ func (w *wiring) edges() {
 		if e.From != "" {
 			w.known(place+".from", e.From)
 			if earlier, twice := first[e.From]; twice {
-				w.add(place+".from", "%q has an outgoing edge already, edges[%d]: join the two in one switch", e.From, earlier)
+				w.addf(place+".from", "%q has an outgoing edge already, edges[%d]: join the two in one switch", e.From, earlier)
 			} else {
 				first[e.From] = i
 			}
@@ -73,7 +73,7 @@ func (w *wiring) reach() {
 	for _, n := range w.def.Nodes {
 		if isValue(n) && !reached[n.NodeID()] {
 			reached[n.NodeID()] = true // once, even if declared twice
-			w.add(nodePlace(n.NodeID()), "no path leads here from %q: connect it or remove it", w.def.StartAt)
+			w.addf(nodePlace(n.NodeID()), "no path leads here from %q: connect it or remove it", w.def.StartAt)
 		}
 	}
 }
