@@ -56,7 +56,7 @@ var rooms = []room{
 	{"workflow", and(), "graphs are values; a program that imports them carries neither engine nor controller"},
 	{"runbundle", and(), "the record of a run outlives the engine that wrote it"},
 	{"runqueue", and(), "the queue of runs is a contract of its own"},
-	{"lease", ground, "small packages serve everybody and know nobody"},
+	{"lease", []string{"clock", "internal"}, "a lease is a matter of time, and of nothing else"},
 	{"clock", ground, "small packages serve everybody and know nobody"},
 	{"secret", ground, "small packages serve everybody and know nobody"},
 	{"internal", nil, "the ground carries the house and imports none of it"},

@@ -52,7 +52,9 @@ func TestForbiddenArrows(t *testing.T) {
 		{"cli", "engine"},
 		{"cli", "demo"},
 		{"cli", "store/sqlite"},
-		{"lease", "clock"},
+		{"lease", "runqueue"},
+		{"lease", "secret"},
+		{"clock", "lease"},
 		{"clock", "controller"},
 		{"internal/canonical", "clock"},
 		{"internal/git", "workflow"},
@@ -80,6 +82,7 @@ func TestAllowedArrows(t *testing.T) {
 		{"engine", "workflow"},
 		{"store/sqlite", "controller"},
 		{"workflow", "clock"},
+		{"lease", "clock"},
 		{"lease", "internal/limit"},
 		{"internal/durable", "internal/limit"},
 	}
