@@ -37,7 +37,7 @@ func (c effectCall) observeFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	_, storeErr := c.store(ctx, EffectOutcome{State: c.record.State, Error: err.Error(), Event: EventEffectObserveFailed})
+	_, storeErr := c.store(ctx, EffectOutcome{State: c.record.State, Error: errorText(err), Event: EventEffectObserveFailed})
 	return errors.Join(err, storeErr)
 }
 
@@ -86,7 +86,7 @@ func (c effectCall) mayApply(ctx context.Context) error {
 func outcomeOfApply(done Application, err error) EffectOutcome {
 	o := EffectOutcome{State: done.State, ExternalRef: done.ExternalRef, Error: done.Reason}
 	if err != nil {
-		o = EffectOutcome{State: EffectIndeterminate, Error: err.Error()}
+		o = EffectOutcome{State: EffectIndeterminate, Error: errorText(err)}
 	}
 	switch o.State {
 	case EffectApplied:

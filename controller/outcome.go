@@ -61,7 +61,7 @@ func (p *passRun) write(r RawResult) (*Write, error) {
 // failed counts an error and backs off.
 func (p *passRun) failed(err error, why RequeueReason) ending {
 	f := p.newFinish(EventFailed, why, p.o.Backoff.Delay(p.claim.ConsecutiveErrors+1, p.o.Random()))
-	f.Err = truncate(err.Error(), MaxError)
+	f.Err = errorText(err)
 	return ending{finish: f, err: err}
 }
 

@@ -84,7 +84,7 @@ func (p *passRun) report(ctx context.Context, e ending, outcome string, why Requ
 		level = slog.LevelWarn
 	}
 	if e.err != nil {
-		attrs = append(attrs, slog.String("error", truncate(e.err.Error(), MaxError)))
+		attrs = append(attrs, slog.String("error", errorText(e.err)))
 	}
 	if thrown := (*PanicError)(nil); errors.As(e.err, &thrown) {
 		level = slog.LevelError

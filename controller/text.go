@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,3 +22,7 @@ func truncate(text string, limit int) string {
 	}
 	return text
 }
+
+// errorText makes the text of an author's error storable. It goes through fmt,
+// which survives an Error method that panics.
+func errorText(err error) string { return truncate(fmt.Sprint(err), MaxError) }

@@ -1,0 +1,77 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piworkflows/controller"
+)
+
+// source is one that does nothing; the text is its name.
+type source string
+
+func (s source) Name() string { return string(s) }
+
+func (source) Run(ctx context.Context, _ string, _ controller.Deliver) error {
+	<-ctx.Done()
+	return nil
+}
+
+func TestRegistryFindsDefinitions(t *testing.T) {
+	t.Parallel()
+	b, a := controller.Define("b", plain[spec, status]{}), controller.Define("a", plain[spec, status]{})
+	r, err := controller.NewRegistry(b, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, r.Names()); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if got, err := r.Get("b"); err != nil || got != b {
+		t.Errorf("Get(b) = %p, %v", got, err)
+	}
+	var unknown *controller.UnknownControllerError
+	if _, err := r.Get("x"); !errors.As(err, &unknown) || unknown.Name != "x" || len(unknown.Known) != 2 {
+		t.Errorf("Get(x) = %v", err)
+	}
+}
+
+func TestRegistryOfNothing(t *testing.T) {
+	t.Parallel()
+	r, err := controller.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Get("x"); err == nil || !strings.Contains(err.Error(), "known are none") {
+		t.Errorf("Get(x) = %v", err)
+	}
+}
+
+func TestRegistryNamesEveryProblem(t *testing.T) {
+	t.Parallel()
+	_, err := controller.NewRegistry(
+		nil,
+		controller.Define("Upper", plain[spec, status]{}),
+		controller.Define("twice", plain[spec, status]{}),
+		controller.Define("twice", plain[spec, status]{}),
+		&controller.Definition{Name: "empty"},
+		controller.Define("limits", plain[spec, status]{}, controller.WithTimeout(-time.Second), controller.WithConcurrency(-1)),
+		controller.Define("sources", plain[spec, status]{}, controller.WithSources(source("s"), source("s"), source(""), nil)),
+	)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		"definition 0 is nil", `controller name "Upper"`, `two definitions are named "twice"`, `"empty": no Reconcile`,
+		"timeout -1s is negative", "concurrency -1 is negative", `two sources are named "s"`, `source name ""`, "source 3 is nil",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("missing %q in:\n%v", want, err)
+		}
+	}
+}
