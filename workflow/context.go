@@ -39,9 +39,13 @@ type Outcome string
 
 // The outcomes of an attempt.
 const (
-	OK        Outcome = "ok"
-	Failed    Outcome = "failed"
-	TimedOut  Outcome = "timed_out"
+	// OK is an attempt whose output was accepted.
+	OK Outcome = "ok"
+	// Failed is an attempt that ended with an error.
+	Failed Outcome = "failed"
+	// TimedOut is an attempt that its deadline ended.
+	TimedOut Outcome = "timed_out"
+	// Cancelled is an attempt that ended with its run.
 	Cancelled Outcome = "cancelled"
 )
 
@@ -80,7 +84,8 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Step is one finished attempt in the history of the run.
+// Step is one finished attempt in the history of the run. Its fields mean what
+// they mean in Result.
 type Step struct {
 	AttemptID string
 	NodeID    string

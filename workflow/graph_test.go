@@ -58,6 +58,11 @@ func TestCompileWiring(t *testing.T) {
 			[]workflow.Edge{{From: "b", To: "c"}},
 			[]flaw{{"nodes.b", `no path leads here from "a"`}, {"nodes.c", "no path"}},
 		},
+		"unreachable, declared twice": {
+			[]string{"a", "b", "b"},
+			nil,
+			[]flaw{{"nodes[2].id", "nodes[1]"}, {"nodes.b", "no path"}},
+		},
 		"unreachable cycle": {
 			[]string{"a", "b", "c"},
 			[]workflow.Edge{{From: "b", To: "c"}, {From: "c", To: "b"}},

@@ -72,6 +72,16 @@ func TestControlLoopMayReturnToItsDecision(t *testing.T) {
 	}
 }
 
+// A branch may begin with a fresh observation, as long as something ends it.
+func TestControlLoopMayBranchToItsObservation(t *testing.T) {
+	t.Parallel()
+	l := delivery()
+	l.Routes[0].To = "observe"
+	if _, err := workflow.ControlLoop(l); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestControlLoopRejects(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
