@@ -56,12 +56,14 @@ func newDrawing(g *Graph, t *trail, s Style) *drawing {
 }
 
 func (d *drawing) body() {
-	d.later = slices.Clone(d.outline.roots)
-	for i := 0; i < len(d.later); i++ {
-		if i > 0 {
+	d.later = slices.Clone(d.roots)
+	for first := true; len(d.later) > 0; first = false {
+		if !first {
 			d.line("")
 		}
-		d.node(d.later[i], "", "")
+		next := d.later[0]
+		d.later = d.later[1:]
+		d.node(next, "", "")
 	}
 }
 

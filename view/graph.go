@@ -7,6 +7,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"piworkflows/workflow"
 )
@@ -41,6 +42,10 @@ type Edge struct {
 
 // Decides reports whether the edge belongs to a switch.
 func (e Edge) Decides() bool { return e.On != "" || e.Label != "" }
+
+// chosen reports whether a value that a node answered selects the edge, and not
+// how its attempt ended.
+func (e Edge) chosen() bool { return e.Decides() && !strings.HasPrefix(e.On, "$result.") }
 
 // GraphOf returns the drawable form of a compiled workflow.
 func GraphOf(g *workflow.Graph) (*Graph, error) { return ReadGraph(g.Snapshot()) }

@@ -75,8 +75,7 @@ func TestReadGraphRefusesWhatCannotBeDrawn(t *testing.T) {
 		"case as number":  head + `"nodes":{"a":{"nodeType":"compute"}},"edges":[{"from":"a","switch":{"on":"$.x","cases":{"y":1}}}]}`,
 	} {
 		_, err := ReadGraph([]byte(text))
-		var refused *SnapshotError
-		if !errors.As(err, &refused) {
+		if _, ok := errors.AsType[*SnapshotError](err); !ok {
 			t.Errorf("%s: error = %v, want a *SnapshotError", name, err)
 		}
 	}

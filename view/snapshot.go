@@ -12,11 +12,11 @@ import (
 // and cases, which is the order of the drawing. An error is a *SnapshotError.
 func ReadGraph(snapshot json.RawMessage) (*Graph, error) {
 	var s struct {
-		Schema  string
-		Name    string
-		StartAt string
-		Nodes   object
-		Edges   []snapshotEdge
+		Schema  string         `json:"schema"`
+		Name    string         `json:"name"`
+		StartAt string         `json:"startAt"`
+		Nodes   object         `json:"nodes"`
+		Edges   []snapshotEdge `json:"edges"`
 	}
 	if err := json.Unmarshal(snapshot, &s); err != nil {
 		return nil, &SnapshotError{err.Error()}
@@ -37,16 +37,20 @@ func ReadGraph(snapshot json.RawMessage) (*Graph, error) {
 }
 
 type snapshotEdge struct {
-	From, To string
-	Switch   *struct {
-		On    string
-		Cases object
-	}
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Switch *struct {
+		On    string `json:"on"`
+		Cases object `json:"cases"`
+	} `json:"switch"`
 }
 
 func (g *Graph) readNodes(nodes object) error {
 	for _, m := range nodes {
-		var n struct{ NodeType, ActionExecution string }
+		var n struct {
+			NodeType        string `json:"nodeType"`
+			ActionExecution string `json:"actionExecution"`
+		}
 		if err := json.Unmarshal(m.value, &n); err != nil {
 			return &SnapshotError{fmt.Sprintf("node %.80q: %v", m.key, err)}
 		}

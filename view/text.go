@@ -47,6 +47,11 @@ func Width(line string) int { return ansi.StringWidth(line) }
 // keeps colours whole.
 func Fit(line string, cells int) string { return ansi.Truncate(line, max(cells, 0), "…") }
 
+// fold breaks a line into pieces of at most a number of cells.
+func fold(line string, cells int) []string {
+	return strings.Split(ansi.Hardwrap(line, max(cells, 1), true), "\n")
+}
+
 // pad fills a line with spaces up to a number of cells.
 func pad(line string, cells int) string {
 	return line + strings.Repeat(" ", max(cells-Width(line), 0))

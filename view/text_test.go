@@ -12,7 +12,7 @@ func TestPlain(t *testing.T) {
 		"bell\x07 back\bspace":           "bell\uFFFD back\uFFFDspace",
 		"turned \u202eround\u2066":       "turned \uFFFDround\uFFFD",
 		"\xff\xfe":                       "\uFFFD",
-		"日本":                             "日本",
+		"\u65e5\u672c":                   "\u65e5\u672c",
 		"  many   blanks  ":              "many blanks",
 		"\x1b]8;;http://x\x1b\\link\x1b": "link",
 	} {
@@ -38,7 +38,7 @@ func TestFitCountsCells(t *testing.T) {
 	}{
 		{"short", 5, "short"},
 		{"longer", 5, "long…"},
-		{"日本語", 5, "日本…"},
+		{"\u65e5\u672c\u8a9e", 5, "\u65e5\u672c…"},
 		{"x", 0, ""},
 		{"x", -3, ""},
 	} {

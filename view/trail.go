@@ -6,57 +6,49 @@ import (
 	"fmt"
 	"strings"
 
-	"piworkflows/workflow"
+	"piworkflows/runbundle"
 )
 
 // trail is the way of a run through its graph. A nil trail has touched nothing.
 type trail struct {
 	// visits and last are by node, taken is by edge.
 	visits []int
-	last   []workflow.Outcome
+	last   []runbundle.Outcome
 	taken  []int
-	// active is the node at work, -1 if none is.
-	active int
+	// active is the node at work and here the one of the chosen step; -1 if
+	// there is none.
+	active, here int
 }
 
-// visit is what a trail needs of one step.
-type visit struct {
-	node           string
-	outcome        workflow.Outcome
-	output, result json.RawMessage
-}
-
-// newTrail follows the steps of a run; current names the node at work, empty if
-// none is. Steps of nodes that the graph does not have are passed over.
-func newTrail(w *wiring, steps []visit, current string) *trail {
+// newTrail follows the finished steps of a run. Next names the node that the
+// last of them led to, empty if none is known. Steps of nodes that the graph
+// does not have are passed over.
+func newTrail(w *wiring, steps []runbundle.Step, next string) *trail {
 	t := &trail{
-		visits: make([]int, len(w.Nodes)), last: make([]workflow.Outcome, len(w.Nodes)),
-		taken: make([]int, len(w.Edges)), active: -1,
+		visits: make([]int, len(w.Nodes)), last: make([]runbundle.Outcome, len(w.Nodes)),
+		taken: make([]int, len(w.Edges)), active: -1, here: -1,
 	}
 	for i, s := range steps {
-		n, ok := w.index[s.node]
+		n, ok := w.index[s.NodeID]
 		if !ok {
 			continue
 		}
 		t.visits[n]++
-		t.last[n] = s.outcome
-		next := current
+		t.last[n] = s.Outcome
+		to := next
 		if i+1 < len(steps) {
-			next = steps[i+1].node
+			to = steps[i+1].NodeID
 		}
-		if e := w.edgeTaken(n, next, s); e >= 0 {
+		if e := w.edgeTaken(n, to, s); e >= 0 {
 			t.taken[e]++
 		}
-	}
-	if n, ok := w.index[current]; ok {
-		t.active = n
 	}
 	return t
 }
 
 // edgeTaken finds the edge between two steps, -1 if there is none. Where
 // several cases lead to one node the value of the switch tells which.
-func (w *wiring) edgeTaken(from int, next string, s visit) int {
+func (w *wiring) edgeTaken(from int, next string, s runbundle.Step) int {
 	found := -1
 	for _, e := range w.out[from] {
 		if w.Edges[e].To != next {
@@ -70,12 +62,12 @@ func (w *wiring) edgeTaken(from int, next string, s visit) int {
 }
 
 // chose reports whether the value that the switch reads is this case.
-func chose(e Edge, s visit) bool {
-	value := s.output
-	path := strings.Split(e.On, ".")
-	if path[0] == "$result" {
-		value = s.result
+func chose(e Edge, s runbundle.Step) bool {
+	if e.On == "$result.outcome" {
+		return string(s.Outcome) == e.Label
 	}
+	path := strings.Split(strings.TrimPrefix(e.On, "$result."), ".")
+	value := s.Output
 	for _, field := range path[1:] {
 		var o map[string]json.RawMessage
 		if json.Unmarshal(value, &o) != nil {
@@ -118,15 +110,18 @@ func (t *trail) note(n int) string {
 	if t.visits[n] > 1 {
 		note = fmt.Sprintf(" ×%d", t.visits[n])
 	}
-	if t.visits[n] > 0 && t.last[n] != workflow.OK {
+	if t.visits[n] > 0 && t.last[n] != runbundle.OutcomeOK {
 		note += " " + words(string(t.last[n]))
+	}
+	if t.here == n {
+		note += " ◀"
 	}
 	return note
 }
 
 // Mark is the sign of an outcome: a tick or a cross.
-func Mark(o workflow.Outcome, p Palette) string {
-	if o == workflow.OK {
+func Mark(o runbundle.Outcome, p Palette) string {
+	if o == runbundle.OutcomeOK {
 		return p.Good("✓")
 	}
 	return p.Bad("✗")
