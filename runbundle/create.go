@@ -1,0 +1,159 @@
+package runbundle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"piworkflows/clock"
+	"piworkflows/internal/durable"
+	"piworkflows/internal/oslock"
+)
+
+// Options are what every writer needs. The zero value of a field takes its
+// default.
+type Options struct {
+	// FS is the file layer; the operating system's by default.
+	FS *durable.FS
+	// Clock tells how old a projection is; clock.System by default.
+	Clock clock.Clock
+	// Logger hears of projections that could not be written while the run goes
+	// on; they are tried again, and nothing is lost. Nothing by default.
+	Logger *slog.Logger
+	// Fence reports whether the bundle is still ours. It is asked before each
+	// sync; after an error nothing is written any more. Nil never objects.
+	Fence func(ctx context.Context) error
+}
+
+func (o Options) withDefaults() Options {
+	if o.FS == nil {
+		o.FS = durable.OS()
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Fence == nil {
+		o.Fence = func(context.Context) error { return nil }
+	}
+	return o
+}
+
+// Init is what is known of a run before its first event.
+type Init struct {
+	// RunID names the run and its folder; see CheckRunID and NewRunID.
+	RunID        string
+	WorkflowName string
+	// Title may be empty.
+	Title string
+	// Source is the JSON of where the definition comes from; nil if unknown.
+	Source json.RawMessage
+	// Digest identifies the definition; it may be empty.
+	Digest string
+	// Snapshot is the definition as workflow.json keeps it, with the order of
+	// its keys.
+	Snapshot json.RawMessage
+	// Input is the normalised run input; nil is null.
+	Input     json.RawMessage
+	StartedAt time.Time
+}
+
+// Started returns the first event of the run.
+func (i Init) Started() Draft {
+	return Draft{At: i.StartedAt, Payload: RunStarted{WorkflowName: i.WorkflowName, RunTitle: i.Title, Input: i.input()}}
+}
+
+func (i Init) input() json.RawMessage {
+	if i.Input == nil {
+		return json.RawMessage("null")
+	}
+	return i.Input
+}
+
+func (i Init) state() State {
+	started := At(i.StartedAt)
+	return State{
+		Schema: stateSchema, RunID: i.RunID, WorkflowName: i.WorkflowName, RunTitle: i.Title,
+		WorkflowSource: i.Source, DefinitionDigest: i.Digest, StartedAt: started, UpdatedAt: started, Status: Running,
+		Input: i.input(), Outputs: map[string]json.RawMessage{}, Results: map[string]Result{}, Steps: []Step{}, Updates: []Update{},
+	}
+}
+
+// Create makes the bundle of a new run in a folder of bundles, which is made if
+// it is missing, and becomes its owner. The manifest comes last, so that readers
+// see the whole bundle or none; all of it is durable when Create returns. On an
+// error nothing is left, and an existing folder of that run ID, which gives an
+// *ExistsError, is not touched. Spec: run bundle format, Layout.
+func Create(ctx context.Context, o Options, root string, i Init) (*Writer, error) {
+	o = o.withDefaults()
+	if err := CheckRunID(i.RunID); err != nil {
+		return nil, err
+	}
+	if err := o.Fence(ctx); err != nil {
+		return nil, fmt.Errorf("create the bundle of run %s: %w", i.RunID, err)
+	}
+	w := newWriter(o, filepath.Join(root, i.RunID), i.state())
+	err := w.makeDir(root)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, &ExistsError{RunID: i.RunID, Dir: w.dir}
+	}
+	if err == nil {
+		err = w.fill(root, i.Snapshot)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create the bundle of run %s: %w", i.RunID, err)
+	}
+	return w, nil
+}
+
+func (w *Writer) makeDir(root string) error {
+	if err := w.o.FS.MkdirAll(root); err != nil {
+		return fmt.Errorf("make the runs folder: %w", err)
+	}
+	return w.o.FS.Mkdir(w.dir) //nolint:wrapcheck // the caller asks it for fs.ErrExist and wraps the rest
+}
+
+// fill writes the first content of the folder that we made, or removes it.
+func (w *Writer) fill(root string, snapshot json.RawMessage) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Discard())
+		}
+	}()
+	if w.lock, err = oslock.TryLock(filepath.Join(w.dir, lockFile)); err != nil {
+		return fmt.Errorf("become the owner: %w", err)
+	}
+	text, err := documentText(snapshot)
+	if err != nil {
+		return fmt.Errorf("%s: %w", workflowFile, err)
+	}
+	if err := w.o.FS.Replace(w.path(workflowFile), text, true); err != nil {
+		return fmt.Errorf("write %s: %w", workflowFile, err)
+	}
+	if err := w.begin(); err != nil {
+		return err
+	}
+	if err := w.replace(); err != nil {
+		return err
+	}
+	if err := w.o.FS.SyncDir(root); err != nil {
+		return fmt.Errorf("sync the runs folder: %w", err)
+	}
+	return nil
+}
+
+// Discard removes a bundle that must not be: nobody has been told of the run.
+func (w *Writer) Discard() error {
+	err := w.release(false)
+	if removeErr := w.o.FS.RemoveAll(w.dir); removeErr != nil {
+		err = errors.Join(err, fmt.Errorf("remove the unfinished bundle: %w", removeErr))
+	}
+	return err
+}

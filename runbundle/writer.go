@@ -1,0 +1,250 @@
+package runbundle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"piworkflows/internal/durable"
+	"piworkflows/internal/oslock"
+)
+
+// Writer is the owner of a bundle. It is safe for concurrent use. A goroutine
+// of its own refreshes the projections when the run is quiet; Close ends it.
+type Writer struct {
+	o    Options
+	dir  string
+	lock *oslock.Lock
+	long artifacts
+
+	stop  context.CancelFunc // ends the goroutine
+	done  chan struct{}      // closed when it has ended
+	grown chan struct{}      // wakes it
+
+	mu       sync.Mutex
+	trace    *durable.AppendFile
+	state    State     // plain
+	doc      *document // the same in encoded form
+	manifest Manifest
+	shown    shown
+	stale    bool      // the projections lag behind the state
+	grewAt   time.Time // the last append
+	ended    bool      // the last event of the run is durable
+	closed   bool
+	failed   error // why nothing is written any more
+}
+
+func newWriter(o Options, dir string, s State) *Writer {
+	return &Writer{
+		o: o, dir: dir, long: artifacts{fs: o.FS, dir: dir}, state: s, manifest: manifestOf(&s), stale: true,
+		done: make(chan struct{}), grown: make(chan struct{}, 1),
+	}
+}
+
+// begin opens the trace and starts the goroutine.
+func (w *Writer) begin() (err error) {
+	if w.doc, err = newDocument(&w.state, &w.long); err != nil {
+		return err
+	}
+	if w.trace, err = w.o.FS.OpenAppend(w.path(traceFile)); err != nil {
+		return fmt.Errorf("open the trace: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	w.stop = stop
+	go w.keepFresh(ctx)
+	return nil
+}
+
+func (w *Writer) path(name string) string { return filepath.Join(w.dir, name) }
+
+// Dir returns the folder of the bundle.
+func (w *Writer) Dir() string { return w.dir }
+
+// Append writes one event at the end of the trace and folds it into the state.
+// It is not durable before Sync, except that the last event of a run is durable
+// and projected when Append returns. The event comes back with its place.
+//
+// An error without an event (Seq is zero) means that the bundle is as before.
+// With an event it means that the event is written, but less durable than it
+// should be; see Ended.
+func (w *Writer) Append(ctx context.Context, d Draft) (Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable(); err != nil {
+		return Event{}, err
+	}
+	e, err := w.place(d)
+	if err != nil {
+		return Event{}, err
+	}
+	if e.Type.ends() {
+		if err := w.askFence(ctx); err != nil {
+			return Event{}, err
+		}
+	}
+	if err := w.write(e, d.Payload); err != nil {
+		return Event{}, fmt.Errorf("record %s: %w", e.Type, err)
+	}
+	if e.Type.ends() {
+		return e, w.end()
+	}
+	w.follow(ctx)
+	return e, nil
+}
+
+// place gives an event its place after the last one.
+func (w *Writer) place(d Draft) (Event, error) {
+	payload, err := encodeJSON(d.Payload)
+	if err != nil {
+		return Event{}, fmt.Errorf("record %s: %w", d.Payload.Type(), err)
+	}
+	kind := d.Payload.Type()
+	e := Event{
+		Seq: w.state.TraceSeq + 1, At: At(d.At), RunID: w.state.RunID, Scope: kind.scope(), Type: kind,
+		NodeID: d.NodeID, AttemptID: d.AttemptID, Payload: payload,
+	}
+	return e, w.state.admit(e, d.Payload)
+}
+
+// write appends the line of an event and folds it. What the line refers to is
+// on disk before it.
+func (w *Writer) write(e Event, p Payload) error {
+	encoded, err := w.long.encode(e.Payload)
+	if err != nil {
+		return err
+	}
+	forDoc, err := forState(p, encoded)
+	if err != nil {
+		return err
+	}
+	line := e
+	line.Payload = encoded
+	text, err := encodeJSON(line)
+	if err != nil {
+		return err
+	}
+	if err := w.trace.Append(append(text, '\n')); err != nil {
+		return err //nolint:wrapcheck // Append names the event
+	}
+	w.state.apply(e, p)
+	w.stale, w.grewAt = true, w.o.Clock.Now()
+	if err := w.doc.apply(e, forDoc); err != nil {
+		w.failed = err
+	}
+	return w.failed
+}
+
+// Sync makes every event so far durable.
+func (w *Writer) Sync(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable(); err != nil {
+		return err
+	}
+	return w.sync(ctx)
+}
+
+func (w *Writer) sync(ctx context.Context) error {
+	if err := w.askFence(ctx); err != nil {
+		return err
+	}
+	if err := w.trace.Sync(); err != nil {
+		return fmt.Errorf("sync the trace of run %s: %w", w.state.RunID, err)
+	}
+	return nil
+}
+
+// askFence asks whether the bundle is still ours. If not, it was the last
+// thing that this writer did.
+func (w *Writer) askFence(ctx context.Context) error {
+	if err := w.o.Fence(ctx); err != nil {
+		w.failed = fmt.Errorf("run %s is not written any more: %w", w.state.RunID, err)
+	}
+	return w.failed
+}
+
+func (w *Writer) usable() error {
+	if w.closed {
+		return ErrClosed
+	}
+	return w.failed
+}
+
+// Close gives the bundle up: it brings the projections up to date, unless the
+// writer failed, ends the goroutine and releases the lock. A second call does
+// nothing.
+func (w *Writer) Close() error { return w.release(true) }
+
+func (w *Writer) release(refresh bool) error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	var err error
+	if refresh && w.stale && w.failed == nil {
+		err = w.project(context.Background())
+	}
+	w.closed = true
+	w.mu.Unlock()
+	if w.stop != nil {
+		w.stop()
+		<-w.done
+	}
+	if w.trace != nil {
+		err = errors.Join(err, w.trace.Close())
+	}
+	if w.lock != nil {
+		err = errors.Join(err, w.lock.Remove())
+	}
+	return err
+}
+
+// Ended reports whether the last event of the run is durable.
+func (w *Writer) Ended() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended
+}
+
+// State returns the state, which later events do not change.
+func (w *Writer) State() State {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.state
+	s.Outputs, s.Results = maps.Clone(s.Outputs), maps.Clone(s.Results)
+	s.Steps = s.Steps[:len(s.Steps):len(s.Steps)]
+	s.Updates = append([]Update{}, s.Updates...)
+	return s
+}
+
+// Output returns the output of a node's latest attempt if that was ok. The
+// caller must not change it.
+func (w *Writer) Output(node string) (json.RawMessage, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	output, ok := w.state.Outputs[node]
+	return output, ok
+}
+
+// Result returns the record of a node's latest attempt. The caller must not
+// change its output.
+func (w *Writer) Result(node string) (Result, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r, ok := w.state.Results[node]
+	return r, ok
+}
+
+// Steps returns the finished attempts so far, in constant time; later events
+// do not change them. The caller must not either.
+func (w *Writer) Steps() []Step {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.state.Steps[:len(w.state.Steps):len(w.state.Steps)]
+}
