@@ -45,7 +45,8 @@ func (b Backoff) orDefault() Backoff {
 func (b Backoff) check() error {
 	var problems []error
 	if b.Base <= 0 || b.Max < b.Base {
-		problems = append(problems, fmt.Errorf("backoff from %s to %s: the base must be positive and not above the maximum", b.Base, b.Max))
+		problems = append(problems, fmt.Errorf(
+			"backoff from %s to %s: the base must be positive and not above the maximum", b.Base, b.Max))
 	}
 	// Written so that NaN is refused too.
 	if !(b.Jitter >= 0 && b.Jitter <= 1) {

@@ -44,7 +44,7 @@ func (m *Manager) next(stop context.Context) error {
 		return err
 	}
 	if claim == nil {
-		return m.waitDue(stop, names, changed)
+		return m.waitDue(stop, changed, names)
 	}
 	m.passes.Go(func() {
 		// The error has been logged with the pass; its claim runs out by itself.
@@ -63,7 +63,7 @@ func (m *Manager) claim(ctx context.Context) (*Claim, error) {
 	defer m.claiming.Unlock()
 	names, _ := m.slots.open()
 	if len(names) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // as Store.Claim: nothing to do is no error
 	}
 	claim, err := m.o.Store.Claim(ctx, names, m.o.Lease)
 	if claim == nil || err != nil {
@@ -75,7 +75,7 @@ func (m *Manager) claim(ctx context.Context) (*Claim, error) {
 
 // waitDue sleeps in the store. If a controller is at its limit, it also wakes
 // when one has room again.
-func (m *Manager) waitDue(stop context.Context, names []string, changed context.Context) error {
+func (m *Manager) waitDue(stop, changed context.Context, names []string) error {
 	ctx, cancel := stop, context.CancelFunc(func() {})
 	if len(names) < len(m.definitions.names) {
 		ctx, cancel = linked(stop, changed, nil)

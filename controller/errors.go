@@ -120,7 +120,8 @@ type EffectConflictError struct {
 }
 
 func (e *EffectConflictError) Error() string {
-	return fmt.Sprintf("effect %q of %s is recorded with another %s: a changed effect needs a key of its own", e.Key, e.Ref, e.Differs)
+	return fmt.Sprintf(
+		"effect %q of %s is recorded with another %s: a changed effect needs a key of its own", e.Key, e.Ref, e.Differs)
 }
 
 // ErrorCode is the stable code of the error.
@@ -136,7 +137,9 @@ type ChildConflictError struct {
 }
 
 func (e *ChildConflictError) Error() string {
-	return fmt.Sprintf("child request %q of %s is recorded with another %s: a changed request needs a key of its own", e.RequestKey, e.Ref, e.Differs)
+	return fmt.Sprintf(
+		"child request %q of %s is recorded with another %s: a changed request needs a key of its own",
+		e.RequestKey, e.Ref, e.Differs)
 }
 
 // ErrorCode is the stable code of the error.

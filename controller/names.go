@@ -51,7 +51,7 @@ func matchName(what, name string, pattern *regexp.Regexp, rule string) error {
 }
 
 func validateText(what, text string, limit int) error {
-	rule := ""
+	var rule string
 	switch {
 	case text == "":
 		rule = "it must not be empty"

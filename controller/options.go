@@ -78,7 +78,8 @@ func (o ManagerOptions) check(known *Registry) error {
 		problems = append(problems, fmt.Errorf("%d workers: the number must be positive", o.Workers))
 	}
 	if o.Lease < 0 || o.Renewal < 0 || o.Renewal >= o.Lease {
-		problems = append(problems, fmt.Errorf("lease %s, renewed every %s: both must be positive and the renewal shorter", o.Lease, o.Renewal))
+		problems = append(problems, fmt.Errorf(
+			"lease %s, renewed every %s: both must be positive and the renewal shorter", o.Lease, o.Renewal))
 	}
 	if o.StopGrace < 0 {
 		problems = append(problems, fmt.Errorf("stop grace %s is negative", o.StopGrace))

@@ -23,7 +23,8 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("the pass of %s did not end within %s: do less in one pass, or raise the timeout of its controller", e.Ref, e.Timeout)
+	return fmt.Sprintf(
+		"the pass of %s did not end within %s: do less in one pass, or raise the timeout of its controller", e.Ref, e.Timeout)
 }
 
 // ErrorCode is the stable code of the error.

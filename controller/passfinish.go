@@ -13,6 +13,8 @@ import (
 func (p *passRun) finish(stop, held context.Context, e ending) error {
 	ctx, cancel := p.detached(held)
 	defer cancel()
+	patient, unlink := linked(ctx, stop, nil)
+	defer unlink()
 	for failures := 1; ; failures++ {
 		done, err := p.o.Store.Finish(ctx, p.claim, e.finish)
 		switch {
@@ -26,7 +28,7 @@ func (p *passRun) finish(stop, held context.Context, e ending) error {
 			e = p.failed(err, ReasonErrorBackoff)
 			continue
 		}
-		if stop.Err() != nil || errors.Is(context.Cause(held), lease.ErrLost) || p.pause(ctx, "finish a pass", err, failures) != nil {
+		if stop.Err() != nil || errors.Is(context.Cause(held), lease.ErrLost) || p.pause(patient, "finish a pass", err, failures) != nil {
 			p.report(ctx, ending{err: errors.Join(err, e.err)}, outcomeUnrecorded, "")
 			return err
 		}

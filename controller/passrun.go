@@ -154,8 +154,8 @@ func (p *passRun) leave(a answer) {
 	p.log.Warn("reconciler abandoned", "cause", a.cause)
 	go func() {
 		late := <-a.late
-		p.log.Warn("abandoned reconciler returned", "error", late.err, "durationMs", p.elapsed().Milliseconds())
 		p.slots.returned(name)
+		p.log.Warn("abandoned reconciler returned", "error", late.err, "durationMs", p.elapsed().Milliseconds())
 	}()
 }
 

@@ -1,0 +1,110 @@
+package controller_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"piworkflows/controller"
+)
+
+var errDead = errors.New("this process is dead")
+
+// The process dies at the n-th operation of the store, for every n: before it,
+// or after it but before the answer arrives. Whatever n is, the next process
+// brings the key to its end and the provider is changed once.
+func TestCrashAtEveryStoreOperation(t *testing.T) {
+	t.Parallel()
+	for _, answered := range []bool{true, false} {
+		t.Run(fmt.Sprintf("operation done %v", answered), func(t *testing.T) {
+			t.Parallel()
+			for n := 1; crashAt(t, n, answered); n++ {
+			}
+		})
+	}
+}
+
+// crashAt reports whether the work had an n-th operation.
+func crashAt(t *testing.T, n int, done bool) (crashed bool) {
+	t.Helper()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	p.note = w.store.note
+	reconcile := func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		record, err := pass.Effects.Ensure(ctx, p.effect("e"))
+		if err != nil {
+			return controller.RawResult{}, err
+		}
+		return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(`"` + string(record.State) + `"`)}), nil
+	}
+	w.lifeUntil(n, done, w.manager(nil, define(reconcile)))
+	crashed = slices.Contains(w.store.took(), "crash")
+	w.clock.Advance(time.Minute) // the lease of the dead runs out
+	w.settle(w.manager(nil, define(reconcile)))
+	applied := 0
+	for _, c := range p.calls() {
+		if c == "apply e" {
+			applied++
+		}
+	}
+	if got := string(w.get("k").Status.ControllerStatus); applied != 1 || got != `"applied"` {
+		t.Errorf("dead at operation %d (done %v): applied %d times, status %s", n, done, applied, got)
+	}
+	return crashed
+}
+
+// lifeUntil runs passes until the key is settled or the process dies at the
+// n-th operation, from which on its store fails.
+func (w *world) lifeUntil(n int, done bool, m *controller.Manager) {
+	w.t.Helper()
+	ctx, die := context.WithCancel(w.t.Context())
+	defer die()
+	count := 0
+	hook := func(string) error {
+		if count++; count < n {
+			return nil
+		}
+		if count == n {
+			w.store.trace = append(w.store.trace, "crash")
+		}
+		die()
+		return errDead
+	}
+	alive := func(string) error {
+		if count >= n {
+			return errDead
+		}
+		return nil
+	}
+	if done {
+		w.store.hook(alive, hook)
+	} else {
+		w.store.hook(hook, func(string) error { return nil })
+	}
+	for ran, err := m.RunOnce(ctx); ran && err == nil; {
+		ran, err = m.RunOnce(ctx)
+	}
+	w.store.fail("", 0, nil)
+	w.store.hook(nil, func(string) error { return nil })
+}
+
+// settle runs passes until the key has no row, moving the clock to each delay.
+func (w *world) settle(m *controller.Manager) {
+	w.t.Helper()
+	for range 20 {
+		row := w.queue("k")
+		if row.State == controller.QueueNone {
+			return
+		}
+		if row.AvailableAt != nil && row.State == controller.QueueDelayed {
+			w.clock.Advance(row.AvailableAt.Sub(w.clock.Now()))
+		}
+		w.once(m)
+	}
+	w.t.Fatal("the key does not settle")
+}

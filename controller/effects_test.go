@@ -1,0 +1,387 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piworkflows/controller"
+	"piworkflows/lease"
+)
+
+// effect returns the only record of key k.
+func (w *world) effect() controller.EffectRecord {
+	w.t.Helper()
+	records, err := w.store.Effects(w.t.Context(), ref("k"))
+	if err != nil || len(records) != 1 {
+		w.t.Fatalf("effects = %+v, %v; want one", records, err)
+	}
+	return records[0]
+}
+
+func TestAnEffectIsRecordedCheckedAppliedAndRecordedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	p.note = w.store.note
+	m := w.manager(nil, define(ensuring(p.effect("e"))))
+	w.once(m)
+	want := []string{"Claim", "ReserveEffect", "Check", "apply e", "FinishEffect", "Finish"}
+	if diff := cmp.Diff(want, w.store.took()); diff != "" {
+		t.Errorf("first pass (-want +got):\n%s", diff)
+	}
+	w.expectQueue("k", controller.QueueReady, 0, 0)
+	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonEffectApplied) {
+		t.Errorf("reason = %v", got)
+	}
+	w.once(m)
+	if diff := cmp.Diff([]string{"Claim", "ReserveEffect", "Finish"}, w.store.took()); diff != "" {
+		t.Errorf("second pass (-want +got):\n%s", diff)
+	}
+	w.expectQueue("k", controller.QueueNone, 0, 0)
+	got := w.effect()
+	if got.State != controller.EffectApplied || got.ExternalRef != "made" || got.Generation != 1 || got.CompletedAt == nil {
+		t.Errorf("record = %+v", got)
+	}
+	if diff := cmp.Diff([]string{got.Token}, p.tokens); diff != "" || got.Token == "" {
+		t.Errorf("tokens (-record +applied):\n%s", diff)
+	}
+}
+
+func TestApplyAnswers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		apply func(context.Context) (controller.Application, error)
+		state controller.EffectState
+		event controller.EventType
+		says  string
+	}{
+		{"applied", applying(controller.Application{State: controller.EffectApplied}, nil), controller.EffectApplied, controller.EventEffectApplied, ""},
+		{"rejected", applying(controller.Application{State: controller.EffectRejected, Reason: "no"}, nil),
+			controller.EffectRejected, controller.EventEffectRejected, "no"},
+		{"indeterminate", applying(controller.Application{State: controller.EffectIndeterminate, Reason: "maybe"}, nil),
+			controller.EffectIndeterminate, controller.EventEffectIndeterminate, "maybe"},
+		{"an error", applying(controller.Application{State: controller.EffectApplied}, errors.New("cut off")),
+			controller.EffectIndeterminate, controller.EventEffectIndeterminate, "cut off"},
+		{"a panic", func(context.Context) (controller.Application, error) { panic("boom") },
+			controller.EffectIndeterminate, controller.EventEffectIndeterminate, "panic in Apply: boom"},
+		{"another state", applying(controller.Application{State: "pending"}, nil),
+			controller.EffectIndeterminate, controller.EventEffectIndeterminate, `Apply answered "pending"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.put("k", `1`)
+			p := newProvider()
+			p.apply = test.apply
+			w.once(w.manager(nil, define(ensuring(p.effect("e")))))
+			if got := w.effect(); got.State != test.state || got.Error != test.says && !strings.Contains(got.Error, test.says) {
+				t.Errorf("record = %+v", got)
+			}
+			w.lastEvent("k", test.event)
+			// Whatever came of it, the pass runs again and counts no error.
+			w.expectQueue("k", controller.QueueReady, 0, 0)
+		})
+	}
+}
+
+func applying(a controller.Application, err error) func(context.Context) (controller.Application, error) {
+	return func(context.Context) (controller.Application, error) { return a, err }
+}
+
+func observing(state controller.ObservedState, err error) func(context.Context) (controller.Observation, error) {
+	return func(context.Context) (controller.Observation, error) {
+		return controller.Observation{State: state, ExternalRef: "seen"}, err
+	}
+}
+
+func TestAnUnfinishedEffectIsObservedFirst(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		observe func(context.Context) (controller.Observation, error)
+		calls   []string
+		state   controller.EffectState
+		event   controller.EventType
+		ref     string
+		queue   controller.QueueState
+		after   time.Duration
+		errors  int
+	}{
+		{"it is there", observing(controller.ObservedApplied, nil), []string{"observe e"},
+			controller.EffectApplied, controller.EventEffectRecovered, "seen", controller.QueueNone, 0, 0},
+		{"it is not there", observing(controller.ObservedNotApplied, nil), []string{"observe e", "apply e"},
+			controller.EffectApplied, controller.EventEffectApplied, "made", controller.QueueReady, 0, 0},
+		{"nobody knows", observing(controller.ObservedIndeterminate, nil), []string{"observe e"},
+			controller.EffectIndeterminate, controller.EventEffectIndeterminate, "seen", controller.QueueDelayed, controller.UnsettledDelay, 0},
+		{"an error", observing(controller.ObservedApplied, errors.New("cut off")), []string{"observe e"},
+			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, time.Second, 1},
+		{"a panic", func(context.Context) (controller.Observation, error) { panic("boom") }, []string{"observe e"},
+			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, time.Second, 1},
+		{"another state", observing("there", nil), []string{"observe e"},
+			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, time.Second, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.put("k", `1`)
+			p := newProvider()
+			p.apply = applying(controller.Application{}, errors.New("cut off"))
+			m := w.manager(nil, define(ensuring(p.effect("e"))))
+			w.once(m)
+			p.calls()
+			p.apply, p.observe = nil, test.observe
+			w.once(m)
+			if diff := cmp.Diff(test.calls, p.calls()); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if got := w.effect(); got.State != test.state || got.ExternalRef != test.ref {
+				t.Errorf("record = %+v", got)
+			}
+			for _, token := range p.tokens {
+				if token != w.effect().Token {
+					t.Errorf("applied with token %s, recorded is %s", token, w.effect().Token)
+				}
+			}
+			w.lastEvent("k", test.event)
+			w.expectQueue("k", test.queue, test.after, test.errors)
+		})
+	}
+}
+
+func TestASettledPassWithAnUnfinishedEffectComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	p.apply = applying(controller.Application{}, errors.New("cut off"))
+	ensure := true
+	m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, r controller.Raw) (controller.RawResult, error) {
+		if ensure {
+			return ensuring(p.effect("e"))(ctx, pass, r)
+		}
+		return controller.Settled(nothing), nil
+	}))
+	w.once(m)
+	ensure = false
+	w.once(m)
+	w.expectQueue("k", controller.QueueDelayed, controller.UnsettledDelay, 0)
+	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonEffectUnsettled) {
+		t.Errorf("reason = %v", got)
+	}
+}
+
+func TestAnEffectKeyMeansOneThing(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		differs string
+		change  func(w *world, e *controller.Effect)
+	}{
+		{"request", func(_ *world, e *controller.Effect) { e.Request = "other" }},
+		{"kind", func(_ *world, e *controller.Effect) { e.Kind = "other" }},
+		{"generation", func(w *world, _ *controller.Effect) { w.put("k", `2`) }},
+	}
+	for _, test := range tests {
+		t.Run(test.differs, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.put("k", `1`)
+			p := newProvider()
+			e := p.effect("e")
+			var err error
+			m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+				_, err = pass.Effects.Ensure(ctx, e)
+				return controller.Settled(nothing), err
+			}))
+			w.once(m)
+			p.calls()
+			test.change(w, &e)
+			w.once(m)
+			var conflict *controller.EffectConflictError
+			if !errors.As(err, &conflict) || conflict.Differs != test.differs {
+				t.Errorf("Ensure = %v", err)
+			}
+			if calls := p.calls(); len(calls) > 0 {
+				t.Errorf("called: %v", calls)
+			}
+			w.expectQueue("k", controller.QueueDelayed, time.Second, 1)
+		})
+	}
+}
+
+func TestAPassAppliesOneEffect(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	m := w.manager(nil, define(ensuring(p.effect("a"), p.effect("b"))))
+	for i, want := range [][]string{{"apply a"}, {"apply b"}, nil} {
+		w.once(m)
+		if diff := cmp.Diff(want, p.calls()); diff != "" {
+			t.Errorf("pass %d (-want +got):\n%s", i+1, diff)
+		}
+		records, err := w.store.Effects(t.Context(), ref("k"))
+		if err != nil || len(records) != min(i+1, 2) {
+			t.Errorf("pass %d left %d records (%v): an effect that cannot be applied must not be recorded", i+1, len(records), err)
+		}
+		if i < 2 {
+			w.expectQueue("k", controller.QueueReady, 0, 0)
+		}
+	}
+	w.expectQueue("k", controller.QueueNone, 0, 0)
+}
+
+func TestASecondApplyIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	first := true
+	m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		if first {
+			first = false
+			p.apply = applying(controller.Application{}, errors.New("cut off"))
+			_, err := pass.Effects.Ensure(ctx, p.effect("open"))
+			return controller.Settled(nothing), err
+		}
+		p.apply = nil
+		if _, err := pass.Effects.Ensure(ctx, p.effect("a")); err != nil {
+			t.Errorf("first Ensure = %v", err)
+		}
+		if _, err := pass.Effects.Ensure(ctx, p.effect("a")); err != nil {
+			t.Errorf("the same again = %v", err)
+		}
+		if _, err := pass.Effects.Ensure(ctx, p.effect("b")); !errors.Is(err, controller.ErrSecondApply) {
+			t.Errorf("another one = %v", err)
+		}
+		p.observe = observing(controller.ObservedNotApplied, nil)
+		if _, err := pass.Effects.Ensure(ctx, p.effect("open")); !errors.Is(err, controller.ErrSecondApply) {
+			t.Errorf("one that has to be applied = %v", err)
+		}
+		p.observe = observing(controller.ObservedApplied, nil)
+		if got, err := pass.Effects.Ensure(ctx, p.effect("open")); err != nil || got.State != controller.EffectApplied {
+			t.Errorf("one that is there = %+v, %v", got, err)
+		}
+		return controller.Settled(nothing), nil
+	}))
+	w.once(m)
+	w.once(m)
+	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonEffectApplied) {
+		t.Errorf("reason = %v", got)
+	}
+}
+
+func TestEnsureFromTwoGoroutinesAppliesOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	w.once(w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		var group sync.WaitGroup
+		for _, key := range []string{"a", "b", "a", "b"} {
+			group.Go(func() {
+				if _, err := pass.Effects.Ensure(ctx, p.effect(key)); err != nil && !errors.Is(err, controller.ErrSecondApply) {
+					t.Errorf("Ensure = %v", err)
+				}
+			})
+		}
+		group.Wait()
+		return controller.Settled(nothing), nil
+	})))
+	if calls := p.calls(); len(calls) != 1 {
+		t.Errorf("calls = %v, want one", calls)
+	}
+}
+
+func TestNothingIsAppliedOnceTheClaimIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	p.apply = applying(controller.Application{}, errors.New("cut off"))
+	answers := make(chan error, 2)
+	m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		_, err := pass.Effects.Ensure(ctx, p.effect("e"))
+		answers <- err
+		return controller.Settled(nothing), err
+	}))
+	w.once(m)
+	<-answers
+	p.calls()
+	p.observe = func(context.Context) (controller.Observation, error) {
+		w.clock.Advance(lease.DefaultDuration) // as if this machine had slept
+		return controller.Observation{State: controller.ObservedNotApplied}, nil
+	}
+	w.once(m)
+	if err := <-answers; !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Ensure = %v", err)
+	}
+	if diff := cmp.Diff([]string{"observe e"}, p.calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestEnsureAfterThePassIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	var kept *controller.Pass
+	w.once(w.manager(nil, define(func(_ context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		kept = pass
+		return controller.Settled(nothing), nil
+	})))
+	if _, err := kept.Effects.Ensure(t.Context(), p.effect("e")); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Ensure = %v", err)
+	}
+	if calls := p.calls(); len(calls) > 0 {
+		t.Errorf("called: %v", calls)
+	}
+}
+
+func TestEnsureRefusesBeforeItRecords(t *testing.T) {
+	t.Parallel()
+	p := newProvider()
+	tests := []struct {
+		name   string
+		change func(e *controller.Effect)
+		says   string
+	}{
+		{"no key", func(e *controller.Effect) { e.Key = "" }, "effect key"},
+		{"a bad kind", func(e *controller.Effect) { e.Kind = "a b" }, "effect kind"},
+		{"no Observe", func(e *controller.Effect) { e.Observe = nil }, "both Observe and Apply"},
+		{"no Apply", func(e *controller.Effect) { e.Apply = nil }, "both Observe and Apply"},
+		{"a request that is no JSON", func(e *controller.Effect) { e.Request = math.Inf(1) }, "effect request"},
+		{"a request that is too large", func(e *controller.Effect) { e.Request = quoted(controller.MaxRequestBytes + 1) },
+			"effect request is 1048577 bytes"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.put("k", `1`)
+			e := p.effect("e")
+			test.change(&e)
+			w.once(w.manager(nil, define(ensuring(e))))
+			if row := w.queue("k"); !strings.Contains(row.LastError, test.says) {
+				t.Errorf("last error = %q", row.LastError)
+			}
+			if got, err := w.store.Effects(t.Context(), ref("k")); err != nil || len(got) > 0 {
+				t.Errorf("recorded: %+v, %v", got, err)
+			}
+		})
+	}
+	if calls := p.calls(); len(calls) > 0 {
+		t.Errorf("called: %v", calls)
+	}
+}

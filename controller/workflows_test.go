@@ -1,0 +1,217 @@
+package controller_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piworkflows/controller"
+	"piworkflows/lease"
+	"piworkflows/runqueue"
+)
+
+// scheduler knows one workflow.
+type scheduler struct {
+	workflow string
+	ids      atomic.Int64
+}
+
+func newScheduler(workflow string) *scheduler { return &scheduler{workflow: workflow} }
+
+func (s *scheduler) Resolve(_ context.Context, workflow string) (controller.WorkflowIdentity, error) {
+	if workflow != s.workflow {
+		return controller.WorkflowIdentity{}, &controller.UnknownWorkflowError{Name: workflow, Known: []string{s.workflow}}
+	}
+	return controller.WorkflowIdentity{Source: json.RawMessage(`{"kind":"builtin","id":"w"}`), Digest: "d"}, nil
+}
+
+func (s *scheduler) NewRunID(workflow string) string {
+	return fmt.Sprintf("%s-%d", workflow, s.ids.Add(1))
+}
+
+// parent is a world with a controller that asks for one child.
+type parent struct {
+	*world
+	request controller.WorkflowRequest
+	m       *controller.Manager
+	child   controller.ChildRun
+	err     error
+}
+
+func newParent(t *testing.T) *parent {
+	t.Helper()
+	p := &parent{world: newWorld(t), request: controller.WorkflowRequest{RequestKey: "verify", Workflow: "w", Input: map[string]int{"n": 1}}}
+	p.put("k", `1`)
+	p.m = p.manager(func(o *controller.ManagerOptions) { o.Scheduler = newScheduler("w") },
+		define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+			p.child, p.err = pass.Workflows.Ensure(ctx, p.request)
+			return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(`"` + string(p.child.State) + `"`)}), p.err
+		}))
+	return p
+}
+
+// run claims the queued run and ends it.
+func (p *parent) run(o controller.ChildOutcome) *runqueue.Claim {
+	p.t.Helper()
+	runs, ok := p.store.Store.(runqueue.Store)
+	if !ok {
+		p.t.Fatal("the store has no runs")
+	}
+	c, err := runs.ClaimRun(p.t.Context(), lease.DefaultDuration)
+	if err != nil || c == nil {
+		p.t.Fatalf("ClaimRun = %v, %v", c, err)
+	}
+	if err := p.store.StartChild(p.t.Context(), c); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.store.FinishChild(p.t.Context(), c, o); err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
+func TestAChildIsStartedOnceAndWakesItsParent(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	p.once(p.m)
+	first := p.child
+	if p.err != nil || first.State != controller.RunPending || first.Attempt != 1 || first.RunID != "w-1" {
+		t.Errorf("child = %+v, %v", first, p.err)
+	}
+	// The pointer was written during the pass, and the pass still ended well.
+	p.expectQueue("k", controller.QueueNone, 0, 0)
+	status := p.get("k").Status
+	if string(status.ControllerStatus) != `"pending"` {
+		t.Errorf("controller status = %s", status.ControllerStatus)
+	}
+	want := &controller.WorkflowRun{RequestID: first.RequestID, RunID: "w-1", State: controller.RunPending, Attempt: 1}
+	if diff := cmp.Diff(want, status.WorkflowRun); diff != "" {
+		t.Errorf("pointer (-want +got):\n%s", diff)
+	}
+	run := p.run(controller.ChildOutcome{State: controller.RunSucceeded, Output: json.RawMessage(`{"ok":true}`)})
+	if string(run.Row.Input) != `{"n":1}` || run.Row.Digest != "d" || run.Row.Workflow != "w" {
+		t.Errorf("run = %+v", run.Row)
+	}
+	p.once(p.m)
+	if p.child.State != controller.RunSucceeded || string(p.child.Output) != `{"ok":true}` || p.child.RequestID != first.RequestID {
+		t.Errorf("child = %+v", p.child)
+	}
+	if got := p.get("k").Status.WorkflowRun; got == nil || got.State != controller.RunSucceeded {
+		t.Errorf("pointer = %+v", got)
+	}
+	p.expectQueue("k", controller.QueueNone, 0, 0)
+}
+
+func TestAnInterruptedChildIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	p.once(p.m)
+	p.run(controller.ChildOutcome{State: controller.RunInterrupted, Error: "stopped"})
+	p.once(p.m)
+	if p.child.Attempt != 2 || p.child.RunID == "w-1" || p.child.State != controller.RunPending {
+		t.Errorf("child = %+v", p.child)
+	}
+	p.run(controller.ChildOutcome{State: controller.RunFailed, Error: "no"})
+	p.once(p.m)
+	if p.child.Attempt != 2 || p.child.State != controller.RunFailed || p.child.Error != "no" {
+		t.Errorf("child = %+v", p.child)
+	}
+}
+
+func TestAChildRequestKeyMeansOneThing(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	p.once(p.m)
+	p.request.Input = "other"
+	p.wake()
+	p.once(p.m)
+	var conflict *controller.ChildConflictError
+	if !errors.As(p.err, &conflict) || conflict.RequestKey != "verify" || conflict.Differs != "input" {
+		t.Errorf("Ensure = %v", p.err)
+	}
+	children, err := p.store.Children(t.Context(), ref("k"))
+	if err != nil || len(children) != 1 || children[0].Attempt != 1 {
+		t.Errorf("children = %+v, %v", children, err)
+	}
+}
+
+func (w *world) wake() {
+	w.t.Helper()
+	if err := w.store.Enqueue(w.t.Context(), ref("k"), "test"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestAChangeBeforeAChildRequestIsAConflict(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	changed := false
+	p.store.hook(func(op string) error {
+		if op == "ReserveChild" && !changed {
+			changed = true
+			p.put("k", `2`)
+		}
+		return nil
+	}, nil)
+	p.once(p.m)
+	if !errors.Is(p.err, controller.ErrConflict) {
+		t.Errorf("Ensure = %v", p.err)
+	}
+	p.expectQueue("k", controller.QueueReady, 0, 0)
+	p.lastEvent("k", controller.EventConflict)
+	p.once(p.m)
+	if p.err != nil || p.child.Attempt != 1 {
+		t.Errorf("child = %+v, %v", p.child, p.err)
+	}
+}
+
+func TestEnsureWorkflowRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(r *controller.WorkflowRequest)
+		says   string
+	}{
+		{"no key", func(r *controller.WorkflowRequest) { r.RequestKey = "" }, "request key"},
+		{"no workflow", func(r *controller.WorkflowRequest) { r.Workflow = "" }, "workflow name"},
+		{"an unknown workflow", func(r *controller.WorkflowRequest) { r.Workflow = "x" }, `no workflow is named "x"`},
+		{"an input that is no JSON", func(r *controller.WorkflowRequest) { r.Input = func() {} }, "child input"},
+		{"an input that is too large", func(r *controller.WorkflowRequest) { r.Input = quoted(controller.MaxRequestBytes + 1) },
+			"child input is 1048577 bytes"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := newParent(t)
+			test.change(&p.request)
+			p.once(p.m)
+			if p.err == nil || !strings.Contains(p.err.Error(), test.says) {
+				t.Errorf("Ensure = %v, want an error with %q", p.err, test.says)
+			}
+			if got, err := p.store.Children(t.Context(), ref("k")); err != nil || len(got) > 0 {
+				t.Errorf("children = %+v, %v", got, err)
+			}
+			p.expectQueue("k", controller.QueueDelayed, time.Second, 1)
+		})
+	}
+}
+
+func TestEnsureWorkflowNeedsAScheduler(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	m := p.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		_, err := pass.Workflows.Ensure(ctx, p.request)
+		if !errors.Is(err, controller.ErrNoScheduler) {
+			t.Errorf("Ensure = %v", err)
+		}
+		return controller.Settled(nothing), nil
+	}))
+	p.once(m)
+}
