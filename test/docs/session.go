@@ -1,34 +1,32 @@
 package docs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"piworkflows/internal/procgroup"
 )
 
-const (
-	// commandTimeout is for one command of a document; a reader would have
-	// given up long before.
-	commandTimeout = 5 * time.Minute
-	// pipeDelay is how long the output of a command may be held open by what it
-	// left behind.
-	pipeDelay = 5 * time.Second
-)
+// commandTimeout is for one command of a document; a reader would have given up
+// long before.
+const commandTimeout = 5 * time.Minute
 
 // memory wraps each command: it starts with the directory, the variables and the
 // exit code that the command before left, and leaves its own.
-const memory = `. "$SESSION/env"
+const memory = `exec 2>&1
+. "$SESSION/env"
 cd "$(cat "$SESSION/dir")" || exit 125
 trap 'last=$?; export -p >"$SESSION/env"; pwd >"$SESSION/dir"; exit $last' EXIT
 (exit "$2")
 eval "$1"`
+
+var errKilled = errors.New("the shell was killed by")
 
 // session is a terminal in which the commands of one document run in order.
 type session struct {
@@ -75,33 +73,29 @@ func readerEnv(env []string) []string {
 }
 
 // run executes one command and returns its output and exit code. Processes that
-// it leaves in its group are killed: a document that starts one has to stop it.
+// it leaves behind are killed: a document that starts one has to stop it.
 func (s *session) run(ctx context.Context, command string) (lines []string, status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", memory, "sh", command, strconv.Itoa(s.last))
-	cmd.Env = s.env
-	cmd.WaitDelay = pipeDelay
-	killGroup := ownGroup(cmd)
-	cmd.Cancel = killGroup
-	out, err := cmd.CombinedOutput()
-	if cmd.Process != nil {
-		_ = killGroup()
+	result, err := procgroup.Run(ctx, procgroup.Spec{
+		Command: "sh", Args: []string{"-c", memory, "sh", command, strconv.Itoa(s.last)}, Env: s.env,
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("run %q: %w; it printed:\n%s", command, err, result.Stdout)
 	}
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
-		return nil, 0, fmt.Errorf("run %q: %w", command, errors.Join(err, ctx.Err()))
+	if result.ExitCode == nil {
+		return nil, 0, fmt.Errorf("run %q: %w %s", command, errKilled, result.Signal)
 	}
-	s.last = cmd.ProcessState.ExitCode()
-	return s.shown(out), s.last, nil
+	s.last = *result.ExitCode
+	return s.shown(result.Stdout), s.last, nil
 }
 
 // shown is the output as the reader sees it, from a home of their own.
-func (s *session) shown(out []byte) []string {
-	out = bytes.ReplaceAll(out, []byte(filepath.Join(s.base, "home")), []byte("~"))
-	out = bytes.ReplaceAll(out, []byte(s.base), []byte("/tmp/docs"))
-	text := strings.TrimRight(string(out), "\n")
-	if text == "" {
+func (s *session) shown(output string) []string {
+	output = strings.ReplaceAll(output, filepath.Join(s.base, "home"), "~")
+	output = strings.TrimRight(strings.ReplaceAll(output, s.base, "/tmp/docs"), "\n")
+	if output == "" {
 		return nil
 	}
-	return strings.Split(text, "\n")
+	return strings.Split(output, "\n")
 }
