@@ -28,9 +28,9 @@ const (
 	// for a command to be killed and a callback to notice, short enough that
 	// nobody wonders what the run waits for.
 	DefaultSettleGrace = 10 * time.Second
-	// DefaultCallbackTimeout bounds the callbacks outside of attempts: input,
-	// title and timeout of a node. They are meant to be pure and quick.
-	DefaultCallbackTimeout = 30 * time.Second
+	// CallbackTimeout bounds the callbacks outside of attempts: input, title and
+	// timeout of a node. They are meant to be pure and quick.
+	CallbackTimeout = 30 * time.Second
 )
 
 // Options configure an Engine. The zero value of a field takes its default.
@@ -58,8 +58,9 @@ type Options struct {
 	// KillGrace lies between SIGTERM and SIGKILL; DefaultKillGrace by default.
 	KillGrace time.Duration
 	// SettleGrace bounds the wait for the callback and the process group of an
-	// attempt that was ended; DefaultSettleGrace by default. A run whose work
-	// goes on beyond it fails with CodeUnsettled.
+	// attempt that was ended; DefaultSettleGrace by default. It should be a good
+	// deal longer than KillGrace: a run whose work goes on beyond it fails with
+	// CodeUnsettled.
 	SettleGrace time.Duration
 	// NewID returns a random UUID; tests replace it.
 	NewID func() string

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"time"
+
+	"piworkflows/internal/durable"
 )
 
 // The codes of a Result that are the engine's own. A typed error with an
@@ -21,6 +24,10 @@ const (
 	// CodeRecord is the code of a run that could not be recorded.
 	CodeRecord = "record_failed"
 )
+
+// ErrStepOver refuses a submission after the first one that was accepted, and
+// after the end of the attempt.
+var ErrStepOver = errors.New("the step is over: nothing more is accepted for this attempt")
 
 // InputError says that a workflow refuses a run input. Nothing was written.
 type InputError struct {
@@ -57,3 +64,107 @@ func (e *TimeoutError) Error() string {
 
 // ErrorCode is the stable code of the error.
 func (*TimeoutError) ErrorCode() string { return CodeTimeout }
+
+// UnsettledError says that work of an ended attempt went on. The run is not
+// routed, because two steps would then work at once.
+type UnsettledError struct {
+	// What goes on.
+	What string
+	// Grace is how long it was waited for.
+	Grace time.Duration
+	// Cause is why the attempt ended.
+	Cause error
+}
+
+func (e *UnsettledError) Error() string {
+	return fmt.Sprintf("%s still works %d ms after its attempt ended (%v): let it return when its context ends",
+		e.What, e.Grace.Milliseconds(), e.Cause)
+}
+
+// Unwrap returns why the attempt ended.
+func (e *UnsettledError) Unwrap() error { return e.Cause }
+
+// ErrorCode is the stable code of the error.
+func (*UnsettledError) ErrorCode() string { return CodeUnsettled }
+
+// PanicError says that a callback panicked; its stack is in the log.
+type PanicError struct {
+	// What panicked, with Value.
+	What, Value string
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %s", e.What, e.Value) }
+
+// ErrorCode is the stable code of the error.
+func (*PanicError) ErrorCode() string { return "callback_panicked" }
+
+// MaxStepsError says that a run used up its attempts before its graph ended.
+type MaxStepsError struct {
+	Workflow string
+	Max      int
+}
+
+func (e *MaxStepsError) Error() string {
+	return fmt.Sprintf("workflow %s exceeded maxSteps %d: raise MaxSteps, or find the loop that makes no progress", e.Workflow, e.Max)
+}
+
+// ErrorCode is the stable code of the error.
+func (*MaxStepsError) ErrorCode() string { return CodeMaxSteps }
+
+// RecordError says that the record of a run could not be written, so that the
+// run cannot go on.
+type RecordError struct {
+	RunID string
+	Err   error
+}
+
+func (e *RecordError) Error() string {
+	next := "the run stops here"
+	switch {
+	case durable.IsDiskFull(e.Err):
+		next = "free space on the disk of the runs folder, then run again"
+	case durable.IsReadOnly(e.Err):
+		next = "make the runs folder writable, or name another one, then run again"
+	}
+	return fmt.Sprintf("run %s cannot be recorded: %v: %s", e.RunID, e.Err, next)
+}
+
+// Unwrap returns the error of the file layer or of the fence.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// ErrorCode is the stable code of the error; a lost claim has its own.
+func (e *RecordError) ErrorCode() string { return codeOf(e.Err, CodeRecord) }
+
+// CommandError says that a command failed.
+type CommandError struct {
+	// Command is the command line with quoted arguments.
+	Command string
+	// ExitCode is nil if a signal, named by Signal, ended it.
+	ExitCode *int
+	Signal   string
+	// Stderr is the end of what it wrote there.
+	Stderr string
+}
+
+func (e *CommandError) Error() string {
+	how := "signal " + e.Signal
+	if e.ExitCode != nil {
+		how = fmt.Sprintf("exit %d", *e.ExitCode)
+	}
+	if e.Stderr == "" {
+		return fmt.Sprintf("command %s: %s", e.Command, how)
+	}
+	return fmt.Sprintf("command %s: %s: %s", e.Command, how, e.Stderr)
+}
+
+// ErrorCode is the stable code of the error.
+func (*CommandError) ErrorCode() string { return "command_failed" }
+
+// codeOf returns the code that an error brings, or the fallback.
+func codeOf(err error, fallback string) string {
+	var coded interface{ ErrorCode() string }
+	if errors.As(err, &coded) {
+		return coded.ErrorCode()
+	}
+	return fallback
+}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
@@ -16,6 +15,10 @@ type StartOptions struct {
 	RunID string
 	// Input is the run input before it is normalised; nil is null.
 	Input json.RawMessage
+	// Reserve is called once, with the normalised input, after every check and
+	// before anything is written; an error refuses the run. It is where the
+	// caller makes the row of the run. Nil reserves nothing.
+	Reserve func(ctx context.Context, input json.RawMessage) error
 	// Fence reports whether this process still owns the run: it is asked before
 	// everything that must be ours alone (each sync of the record, each action
 	// outside). Any error stops the run without another write, so it should
@@ -43,41 +46,67 @@ type Result struct {
 	// Err is set if the record on disk is not complete, for example because the
 	// claim was lost (lease.ErrLost) or the disk is full. Status is then
 	// runbundle.Running if no end could be recorded: the bundle stays as it is
-	// until its next owner interrupts it.
+	// until its next owner interrupts it. With any other status the end is
+	// durable and only the projections lag behind it.
 	Err error
 }
 
-// Run is one run that was started.
-type Run struct{}
+// Run is one run that was started. Its methods are safe for concurrent use.
+type Run struct {
+	e     *Engine
+	o     StartOptions
+	graph *workflow.Graph
+	title string
+	input json.RawMessage
+	w     *runbundle.Writer
 
-// Start checks the input, makes the bundle and starts the run, which goes on
-// after Start returns. Canceling ctx ends Start, not the run; its values reach
-// the callbacks. On an error nothing is left on disk: an *InputError for input
-// that the workflow refuses, a *limit.Error, a *runbundle.IDError or
-// *runbundle.ExistsError for the run ID, an error of the file layer.
-func (e *Engine) Start(ctx context.Context, g *workflow.Graph, o StartOptions) (*Run, error) {
-	return nil, errors.New("not built yet")
+	// base has the values of the context of Start and never ends: what must be
+	// recorded is recorded although the run was cancelled.
+	base context.Context
+	// ctx ends with a *stop as its cause.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	// sent counts the messages of each notify node; only the goroutine of the
+	// run uses it.
+	sent map[string]int
+
+	done   chan struct{}
+	result Result
 }
 
+// stop is why a run was told to end. Each is compared by its address, so that
+// the end of another run, returned by a callback, is not taken for ours.
+type stop struct {
+	interrupt bool
+	reason    string
+}
+
+func (s *stop) Error() string { return s.reason }
+
 // ID returns the run ID.
-func (r *Run) ID() string { return "" }
+func (r *Run) ID() string { return r.o.RunID }
 
 // Dir returns the folder of the bundle.
-func (r *Run) Dir() string { return "" }
+func (r *Run) Dir() string { return r.w.Dir() }
 
 // Wait blocks until the run has ended, its commands are reaped and its bundle
 // is closed.
-func (r *Run) Wait() Result { return Result{} }
+func (r *Run) Wait() Result {
+	<-r.done
+	return r.result
+}
 
 // Done is closed when Wait would return at once.
-func (r *Run) Done() <-chan struct{} { return nil }
+func (r *Run) Done() <-chan struct{} { return r.done }
 
 // Cancel ends the run as cancelled, which is never routed. It returns at once;
-// Wait tells the end. A run that ended already stays as it is.
-func (r *Run) Cancel() {}
+// Wait tells the end. A run that ended already, or is being interrupted, stays
+// as it is.
+func (r *Run) Cancel() { r.cancel(&stop{reason: "the run was cancelled"}) }
 
 // Interrupt ends the run because its host stops: the running attempt is ended
 // and left without an end in the record, and the last event is run_interrupted.
 // It returns at once; Wait tells the end. A run that ended already, or is being
 // cancelled, stays as it is.
-func (r *Run) Interrupt(reason string) {}
+func (r *Run) Interrupt(reason string) { r.cancel(&stop{interrupt: true, reason: reason}) }
