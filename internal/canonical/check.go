@@ -3,6 +3,7 @@ package canonical
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -173,7 +174,7 @@ func (s *scanner) duplicate(object *frame) bool {
 	known := s.keys[object.firstKey:]
 	s.keys = append(s.keys, object.key)
 	if len(known) < fewKeys {
-		return contains(known, object.key)
+		return slices.Contains(known, object.key)
 	}
 	if object.seen == nil {
 		object.seen = make(map[string]struct{}, 4*fewKeys)
@@ -184,15 +185,6 @@ func (s *scanner) duplicate(object *frame) bool {
 	_, found := object.seen[object.key]
 	object.seen[object.key] = struct{}{}
 	return found
-}
-
-func contains(keys []string, key string) bool {
-	for _, known := range keys {
-		if known == key {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *scanner) literal(word string) *Error {

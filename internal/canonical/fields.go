@@ -23,8 +23,9 @@ var fieldCache sync.Map // reflect.Type → map[string]field
 // rules of encoding/json for embedded structs: the least deep field wins, then
 // the tagged one, and a tie hides the name.
 func fieldsOf(structure reflect.Type) map[string]field {
-	if cached, ok := fieldCache.Load(structure); ok {
-		return cached.(map[string]field)
+	cached, _ := fieldCache.Load(structure)
+	if fields, ok := cached.(map[string]field); ok {
+		return fields
 	}
 	fields := map[string]field{}
 	collect(structure, 0, fields, map[reflect.Type]bool{})
@@ -43,8 +44,7 @@ func collect(structure reflect.Type, depth int, fields map[string]field, open ma
 	}
 	open[structure] = true
 	defer delete(open, structure)
-	for i := range structure.NumField() {
-		member := structure.Field(i)
+	for member := range structure.Fields() {
 		tag := member.Tag.Get("json")
 		name, options, _ := strings.Cut(tag, ",")
 		inner := embedded(member)

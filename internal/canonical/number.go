@@ -67,12 +67,13 @@ func (s *scanner) fraction() (exponent bool, err *Error) {
 	return true, nil
 }
 
-func (s *scanner) digits() (any bool) {
+// digits reports whether there were any.
+func (s *scanner) digits() bool {
+	start := s.pos
 	for isDigit(s.peek()) {
 		s.pos++
-		any = true
 	}
-	return any
+	return s.pos > start
 }
 
 // inexact says why a well-formed number must not be read as a float64.

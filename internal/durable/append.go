@@ -23,7 +23,7 @@ type AppendFile struct {
 func (f *FS) OpenAppend(path string) (*AppendFile, error) {
 	var file *os.File
 	err := f.do(OpOpen, path, func() (err error) {
-		file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fileMode)
+		file, err = open(path, os.O_APPEND)
 		return err
 	})
 	if err != nil {
@@ -85,4 +85,6 @@ func (a *AppendFile) Sync() error {
 func (a *AppendFile) Size() int64 { return a.size }
 
 // Close closes the file without syncing it.
-func (a *AppendFile) Close() error { return a.file.Close() }
+func (a *AppendFile) Close() error {
+	return a.file.Close() //nolint:wrapcheck // an fs.PathError says enough
+}

@@ -58,7 +58,7 @@ func WithHook(hook func(op Op, path string) error) *FS { return &FS{hook: hook} 
 
 // TornWrite is an error for hooks: the write of which it is returned stores
 // that many bytes and then fails with Err.
-type TornWrite struct {
+type TornWrite struct { //nolint:errname // hooks return it for what it makes happen
 	Bytes int
 	Err   error
 }
@@ -79,15 +79,20 @@ func (f *FS) do(op Op, path string, operation func() error) error {
 	return operation()
 }
 
+// open opens a file for writing and makes it if the flag lets it.
+func open(path string, flag int) (*os.File, error) {
+	//nolint:wrapcheck // an fs.PathError says enough
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, fileMode)
+}
+
 // write appends data to the open file in one call and returns how much of it
 // was stored. The name is the one for the hook.
 func (f *FS) write(file *os.File, name string, data []byte) (written int, err error) {
 	err = f.do(OpWrite, name, func() (err error) {
 		written, err = file.Write(data)
-		return err
+		return err //nolint:wrapcheck // an fs.PathError says enough
 	})
-	var torn *TornWrite
-	if errors.As(err, &torn) {
+	if torn, ok := errors.AsType[*TornWrite](err); ok {
 		written, _ = file.Write(data[:min(torn.Bytes, len(data))])
 	}
 	return written, err

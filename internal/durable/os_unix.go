@@ -16,7 +16,7 @@ var (
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // an fs.PathError says enough
 	}
 	err = dir.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {

@@ -4,16 +4,16 @@ import "syscall"
 
 // Windows error codes without a name in package syscall.
 const (
-	errorWriteProtect   syscall.Errno = 19
-	errorHandleDiskFull syscall.Errno = 39
-	errorDiskFull       syscall.Errno = 112
-	errorFileTooLarge   syscall.Errno = 223
-	errorDiskQuota      syscall.Errno = 1295
+	errWriteProtect   syscall.Errno = 19
+	errHandleDiskFull syscall.Errno = 39
+	errDiskFull       syscall.Errno = 112
+	errFileTooLarge   syscall.Errno = 223
+	errDiskQuota      syscall.Errno = 1295
 )
 
 var (
-	diskFullErrors = []error{errorDiskFull, errorHandleDiskFull, errorFileTooLarge, errorDiskQuota, syscall.ENOSPC}
-	readOnlyErrors = []error{errorWriteProtect, syscall.EROFS}
+	diskFullErrors = []error{errDiskFull, errHandleDiskFull, errFileTooLarge, errDiskQuota, syscall.ENOSPC}
+	readOnlyErrors = []error{errWriteProtect, syscall.EROFS}
 )
 
 // syncDir does nothing: Windows has no such operation.

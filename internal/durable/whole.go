@@ -49,7 +49,7 @@ func (f *FS) temporary(path string, data []byte, sync bool) (name string, err er
 	name = fmt.Sprintf("%s.%d.%s.tmp", path, os.Getpid(), newUUID())
 	var file *os.File
 	err = f.do(OpCreate, path, func() (err error) {
-		file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+		file, err = open(name, os.O_EXCL)
 		return err
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ func command(spec Spec, marker string) (*exec.Cmd, error) {
 	if spec.Shell != "" {
 		useShell(cmd, strings.Join(append([]string{spec.Command}, spec.Args...), " "))
 	}
-	cmd.Env = append(env[:len(env):len(env)], MarkerVariable+"="+markers(os.Getenv(MarkerVariable), marker))
+	cmd.Env = slices.Concat(env, []string{MarkerVariable + "=" + markers(os.Getenv(MarkerVariable), marker)})
 	return cmd, nil
 }
 

@@ -23,5 +23,6 @@ func identify(pid int) (Identity, error) {
 		return Identity{}, fmt.Errorf("process %d: %w", pid, fs.ErrNotExist)
 	}
 	start := info.Proc.P_starttime
+	//nolint:gosec // no process started before 1970
 	return Identity{BootID: boot, PID: pid, StartTime: uint64(start.Sec)*1e6 + uint64(start.Usec)}, nil
 }

@@ -23,12 +23,13 @@ var bootID = sync.OnceValues(func() (string, error) {
 
 // Fields of /proc/PID/stat behind the name, which is field 2 (proc(5)).
 const (
-	fieldState     = 3 - 3
-	fieldFlags     = 9 - 3
-	fieldStartTime = 22 - 3
-	fieldStartCode = 26 - 3
-	fieldEnvStart  = 50 - 3
-	fieldEnvEnd    = 51 - 3
+	firstField     = 3
+	fieldState     = 3 - firstField
+	fieldFlags     = 9 - firstField
+	fieldStartTime = 22 - firstField
+	fieldStartCode = 26 - firstField
+	fieldEnvStart  = 50 - firstField
+	fieldEnvEnd    = 51 - firstField
 )
 
 func identify(pid int) (Identity, error) {

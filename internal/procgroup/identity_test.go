@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"testing"
 )
 
@@ -48,17 +46,3 @@ func TestIdentifyNobody(t *testing.T) {
 		}
 	}
 }
-
-// wantGone checks that a process whose number a command printed has ended.
-func wantGone(t *testing.T, printed string) {
-	t.Helper()
-	pid, err := strconv.Atoi(strings.TrimSpace(printed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found, err := Identify(pid); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("process %+v is alive, %v", found, err)
-	}
-}
-
-func itoa(number int) string { return strconv.Itoa(number) }

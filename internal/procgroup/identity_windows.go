@@ -8,7 +8,8 @@ import (
 )
 
 func identify(pid int) (Identity, error) {
-	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, uint32(pid))
+	const access = windows.PROCESS_QUERY_LIMITED_INFORMATION | windows.SYNCHRONIZE
+	process, err := windows.OpenProcess(access, false, uint32(pid)) //nolint:gosec // a number that none has finds none
 	if err != nil {
 		return Identity{}, fmt.Errorf("process %d: %w (%w)", pid, fs.ErrNotExist, err)
 	}

@@ -51,7 +51,7 @@ func killMarked(marker string) {
 			left -= unsureCost - 1
 		case marked:
 		}
-		pause(markedPause)
+		time.Sleep(markedPause) //nolint:forbidigo // the kernel sends no signal when a stranger has died
 	}
 }
 
@@ -115,11 +115,11 @@ func (h *hunt) look(pid int) marking {
 func readOnce(path string, buffer []byte) ([]byte, error) {
 	file, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // look only asks which error it is
 	}
 	size, err := unix.Read(file, buffer)
 	_ = unix.Close(file)
-	return buffer[:max(0, size)], err
+	return buffer[:max(0, size)], err //nolint:wrapcheck // as above
 }
 
 func hasMarker(env, marker []byte) bool {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The scripts start a process in a session of its own and end when it is there.
@@ -17,6 +19,7 @@ const (
 	escape  = `mkfifo pipe; setsid sh -c 'echo $$ > pipe; exec sleep 1000' & cat pipe`
 	twice   = `mkfifo pipe; setsid sh -c 'setsid sh -c "echo \$\$ > pipe; exec sleep 1000" & exit' & cat pipe`
 	quietly = `mkfifo pipe; setsid sh -c 'echo $$ > pipe; exec sleep 1000 </dev/null >/dev/null 2>&1' & cat pipe`
+	inGroup = `mkfifo pipe; env -i sh -c 'echo $$ > pipe; exec sleep 1000' & cat pipe`
 	unknown = `mkfifo pipe; setsid env -i sh -c 'echo $$ > pipe; exec sleep 1000' & cat pipe`
 )
 
@@ -51,6 +54,38 @@ func TestProcessesThatLeftTheGroupDieOnCancel(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	wantGone(t, got.Stdout)
+}
+
+// The group needs no marker.
+func TestUnmarkedProcessesInTheGroupDie(t *testing.T) {
+	t.Parallel()
+	spec := script(inGroup)
+	spec.Dir = t.TempDir()
+	got, err := Run(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(got.Stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(process)
+	// It was killed, but nobody waited for it: it may be dying still.
+	ended := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
+	n, err := unix.Poll(ended, 10_000)
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Poll(ended, 10_000)
+	}
+	if n != 1 {
+		t.Errorf("process %d is alive, %v", pid, err)
+	}
 }
 
 // The one process that we cannot find must not hold us up.

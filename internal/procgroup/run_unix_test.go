@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,21 +36,21 @@ func TestRun(t *testing.T) {
 		spec Spec
 		want Result
 	}{
-		{"success", script("echo out; echo err >&2"), Result{Stdout: "out\n", Stderr: "err\n", ExitCode: code(0)}},
-		{"exit code", script("exit 3"), Result{ExitCode: code(3)}},
+		{"success", script("echo out; echo err >&2"), Result{Stdout: "out\n", Stderr: "err\n", ExitCode: new(0)}},
+		{"exit code", script("exit 3"), Result{ExitCode: new(3)}},
 		{"killed by somebody else", script("kill -KILL $$"), Result{Signal: "SIGKILL"}},
-		{"arguments", Spec{Command: "printf", Args: []string{"%s|", "a b", "", "$x"}}, Result{Stdout: "a b||$x|", ExitCode: code(0)}},
-		{"folder", Spec{Command: "pwd", Dir: dir}, Result{Stdout: dir + "\n", ExitCode: code(0)}},
+		{"arguments", Spec{Command: "printf", Args: []string{"%s|", "a b", "", "$x"}}, Result{Stdout: "a b||$x|", ExitCode: new(0)}},
+		{"folder", Spec{Command: "pwd", Dir: dir}, Result{Stdout: dir + "\n", ExitCode: new(0)}},
 		{"environment", Spec{Command: "/bin/sh", Args: []string{"-c", "echo $A$HOME"}, Env: []string{"A=1", "A=2"}},
-			Result{Stdout: "2\n", ExitCode: code(0)}},
-		{"stdin", Spec{Command: "cat", Stdin: []byte("some text")}, Result{Stdout: "some text", ExitCode: code(0)}},
-		{"no stdin", Spec{Command: "cat"}, Result{ExitCode: code(0)}},
-		{"stdin that nobody reads", Spec{Command: "true", Stdin: make([]byte, 1<<20)}, Result{ExitCode: code(0)}},
-		{"shell", Spec{Shell: "/bin/sh", Command: "echo a |", Args: []string{"tr", "a", "b"}}, Result{Stdout: "b\n", ExitCode: code(0)}},
+			Result{Stdout: "2\n", ExitCode: new(0)}},
+		{"stdin", Spec{Command: "cat", Stdin: []byte("some text")}, Result{Stdout: "some text", ExitCode: new(0)}},
+		{"no stdin", Spec{Command: "cat"}, Result{ExitCode: new(0)}},
+		{"stdin that nobody reads", Spec{Command: "true", Stdin: make([]byte, 1<<20)}, Result{ExitCode: new(0)}},
+		{"shell", Spec{Shell: "/bin/sh", Command: "echo a |", Args: []string{"tr", "a", "b"}}, Result{Stdout: "b\n", ExitCode: new(0)}},
 		{"limit", Spec{Command: "printf", Args: []string{"12345"}, MaxOutput: 4},
-			Result{Stdout: "1234" + TruncationMarker, StdoutTruncated: true, ExitCode: code(0)}},
+			Result{Stdout: "1234" + TruncationMarker, StdoutTruncated: true, ExitCode: new(0)}},
 		{"limit of each stream", Spec{Shell: "sh", Command: "printf 1234; printf 12345 >&2", MaxOutput: 4},
-			Result{Stdout: "1234", Stderr: "1234" + TruncationMarker, StderrTruncated: true, ExitCode: code(0)}},
+			Result{Stdout: "1234", Stderr: "1234" + TruncationMarker, StderrTruncated: true, ExitCode: new(0)}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -139,7 +140,7 @@ func TestCancel(t *testing.T) {
 		want         Result
 	}{
 		{"plain", loop, time.Minute, Result{Stdout: "ready\n", Signal: "SIGTERM"}},
-		{"SIGTERM handled", `trap "echo bye; exit 4" TERM;` + loop, time.Minute, Result{Stdout: "ready\nbye\n", ExitCode: code(4)}},
+		{"SIGTERM handled", `trap "echo bye; exit 4" TERM;` + loop, time.Minute, Result{Stdout: "ready\nbye\n", ExitCode: new(4)}},
 		{"SIGTERM ignored", `trap "" TERM;` + loop, time.Millisecond, Result{Stdout: "ready\n", Signal: "SIGKILL"}},
 		{"SIGTERM ignored, default grace", `trap "" TERM;` + loop, 0, Result{Stdout: "ready\n", Signal: "SIGKILL"}},
 		{"stopped", `echo ready; kill -STOP $$; echo awake; exit 5`, time.Minute, Result{Stdout: "ready\n", Signal: "SIGTERM"}},
@@ -206,13 +207,13 @@ func TestLeaderIsNotReapedBeforeItsGroupIsKilled(t *testing.T) {
 	if c.cmd.ProcessState != nil {
 		t.Error("the leader was reaped")
 	}
-	if err := exec.Command("kill", "-0", "--", "-"+itoa(c.group.leader)).Run(); err != nil {
+	if err := exec.Command("kill", "-0", "--", "-"+strconv.Itoa(c.group.leader)).Run(); err != nil {
 		t.Errorf("the group is gone: %v", err)
 	}
 	if err := c.finish(); err != nil {
 		t.Fatal(err)
 	}
-	if err := exec.Command("kill", "-0", "--", "-"+itoa(c.group.leader)).Run(); err == nil {
+	if err := exec.Command("kill", "-0", "--", "-"+strconv.Itoa(c.group.leader)).Run(); err == nil {
 		t.Error("the group is still there")
 	}
 }
@@ -259,7 +260,7 @@ func TestWhereProgramsAreFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "tool")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho mine\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho mine\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, spec := range map[string]Spec{
@@ -307,4 +308,14 @@ func BenchmarkRun(b *testing.B) {
 
 func script(text string) Spec { return Spec{Command: "sh", Args: []string{"-c", text}} }
 
-func code(value int) *int { return &value }
+// wantGone checks that a process whose number a command printed has ended.
+func wantGone(t *testing.T, printed string) {
+	t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(printed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Identify(pid); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("process %+v is alive, %v", found, err)
+	}
+}

@@ -10,6 +10,3 @@ func now() time.Time { return time.Now() } //nolint:forbidigo // see above
 func since(start time.Time) time.Duration { return time.Since(start) } //nolint:forbidigo // see above
 
 func newTimer(d time.Duration) *time.Timer { return time.NewTimer(d) } //nolint:forbidigo // see above
-
-// pause waits for the kernel, which sends no signal when a stranger has died.
-func pause(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // see above
