@@ -19,10 +19,15 @@ var errDead = errors.New("this process is dead")
 // brings the key to its end and the provider is changed once.
 func TestCrashAtEveryStoreOperation(t *testing.T) {
 	t.Parallel()
-	for _, answered := range []bool{true, false} {
-		t.Run(fmt.Sprintf("operation done %v", answered), func(t *testing.T) {
+	for _, done := range []bool{true, false} {
+		t.Run(fmt.Sprintf("operation done %v", done), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; crashAt(t, n, answered); n++ {
+			n := 1
+			for crashAt(t, n, done) {
+				n++
+			}
+			if n < 9 {
+				t.Errorf("only %d operations", n-1)
 			}
 		})
 	}

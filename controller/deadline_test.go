@@ -39,10 +39,10 @@ func TestDeadlineFreesTheKeyAndRefusesTheLatePass(t *testing.T) {
 	w := newWorld(t)
 	w.put("k", `1`)
 	provider := newProvider()
-	s := newStubborn(func(_ context.Context, p *controller.Pass) error {
-		// Its own context does not help it.
-		_, err := p.Effects.Ensure(context.Background(), provider.effect("e"))
-		_, childErr := p.Workflows.Ensure(context.Background(), controller.WorkflowRequest{RequestKey: "r", Workflow: "w"})
+	s := newStubborn(func(ctx context.Context, p *controller.Pass) error {
+		ctx = context.WithoutCancel(ctx) // this does not help it
+		_, err := p.Effects.Ensure(ctx, provider.effect("e"))
+		_, childErr := p.Workflows.Ensure(ctx, controller.WorkflowRequest{RequestKey: "r", Workflow: "w"})
 		if !errors.Is(childErr, lease.ErrLost) {
 			return childErr
 		}

@@ -3,7 +3,7 @@ package controller_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -58,7 +58,7 @@ func TestLimits(t *testing.T) {
 	const keys = 5
 	for i := range keys {
 		for _, d := range []*controller.Definition{one, many} {
-			if _, err := controller.PutSpec(t.Context(), w.store, d, put(`1`, fmt.Sprint(i))); err != nil {
+			if _, err := controller.PutSpec(t.Context(), w.store, d, put(`1`, strconv.Itoa(i))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -214,7 +214,7 @@ func TestTwoManagersNeverRunOneKeyAtOnce(t *testing.T) {
 		return controller.Settled(nothing), nil
 	})
 	for i := range keys {
-		if _, err := controller.PutSpec(t.Context(), stores[0], d, put(`1`, fmt.Sprint(i))); err != nil {
+		if _, err := controller.PutSpec(t.Context(), stores[0], d, put(`1`, strconv.Itoa(i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -181,6 +181,30 @@ func TestASettledPassWithAnUnfinishedEffectComesBack(t *testing.T) {
 	}
 }
 
+func TestALostReceiptIsObservedAndNotAppliedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	m := w.manager(nil, define(ensuring(p.effect("e"))))
+	w.store.fail("FinishEffect", 1, errors.New("disk full"))
+	w.once(m)
+	if got := w.effect(); got.State != controller.EffectPending {
+		t.Errorf("record = %+v", got)
+	}
+	w.expectQueue("k", controller.QueueDelayed, time.Second, 1)
+	w.clock.Advance(time.Second)
+	w.once(m)
+	if diff := cmp.Diff([]string{"apply e", "observe e"}, p.calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if got := w.effect(); got.State != controller.EffectApplied || got.ExternalRef != "seen" {
+		t.Errorf("record = %+v", got)
+	}
+	w.lastEvent("k", controller.EventEffectRecovered)
+	w.expectQueue("k", controller.QueueNone, 0, 0)
+}
+
 func TestAnEffectKeyMeansOneThing(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

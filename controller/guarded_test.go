@@ -9,7 +9,7 @@ import (
 func TestGuarded(t *testing.T) {
 	t.Parallel()
 	own := errors.New("own")
-	if v, err := guarded("F", func() (int, error) { return 3, own }); v != 3 || err != own {
+	if v, err := guarded("F", func() (int, error) { return 3, own }); v != 3 || !errors.Is(err, own) {
 		t.Errorf("a normal return = %d, %v", v, err)
 	}
 	for name, thrown := range map[string]any{"text": "boom", "error": own, "nil": nil} {

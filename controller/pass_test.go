@@ -163,7 +163,7 @@ func TestAChangeDuringAPassWinsOverItsResult(t *testing.T) {
 	var generations []int64
 	m := w.manager(nil, define(func(_ context.Context, _ *controller.Pass, r controller.Raw) (controller.RawResult, error) {
 		if generations = append(generations, r.Metadata.Generation); len(generations) == 1 {
-			w.put("k", `2`)
+			w.put("k", `2`) //nolint:contextcheck // somebody else does this
 		}
 		return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(string(r.Spec))}), nil
 	}))

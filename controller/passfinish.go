@@ -28,7 +28,8 @@ func (p *passRun) finish(stop, held context.Context, e ending) error {
 			e = p.failed(err, ReasonErrorBackoff)
 			continue
 		}
-		if stop.Err() != nil || errors.Is(context.Cause(held), lease.ErrLost) || p.pause(patient, "finish a pass", err, failures) != nil {
+		lost := errors.Is(context.Cause(held), lease.ErrLost)
+		if stop.Err() != nil || lost || p.pause(patient, "finish a pass", err, failures) != nil {
 			p.report(ctx, ending{err: errors.Join(err, e.err)}, outcomeUnrecorded, "")
 			return err
 		}

@@ -57,3 +57,26 @@ func put(spec, key string) controller.Put {
 func quoted(n int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf("%q", strings.Repeat("x", n-2)))
 }
+
+func TestPutSpecStoresCanonicalTextAndTheFirstStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := controller.Define("c", authored{})
+	for _, step := range []struct {
+		spec   string
+		action controller.PutAction
+		stored string
+	}{
+		{`{ "checks": [], "branch": "b" }`, controller.Created, `{"branch":"b","checks":[]}`},
+		{`{"branch":"b","checks":[ ]}`, controller.Unchanged, `{"branch":"b","checks":[]}`},
+		{`{"branch":"other"}`, controller.Configured, `{"branch":"other"}`},
+	} {
+		got, err := controller.PutSpec(t.Context(), w.store, d, put(step.spec, "k"))
+		if err != nil || got.Action != step.action || string(got.Resource.Spec) != step.stored {
+			t.Errorf("PutSpec(%s) = %s %s, %v; want %s %s", step.spec, got.Action, got.Resource.Spec, err, step.action, step.stored)
+		}
+		if s := string(got.Resource.Status.ControllerStatus); s != `{"phase":"new b","share":0}` {
+			t.Errorf("after PutSpec(%s) the status is %s", step.spec, s)
+		}
+	}
+}

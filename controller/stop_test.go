@@ -71,8 +71,8 @@ func TestStopAbandonsWhoIgnoresIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.put("k", `1`)
-	s := newStubborn(func(_ context.Context, p *controller.Pass) error {
-		_, err := p.Effects.Ensure(context.Background(), newProvider().effect("e"))
+	s := newStubborn(func(ctx context.Context, p *controller.Pass) error {
+		_, err := p.Effects.Ensure(context.WithoutCancel(ctx), newProvider().effect("e"))
 		return err
 	})
 	// With its only worker busy, the manager does not wait in the store as well.

@@ -187,14 +187,6 @@ func (w *world) events(key string) []controller.Event {
 	return events
 }
 
-func (w *world) eventTypes(key string) []controller.EventType {
-	var types []controller.EventType
-	for _, e := range w.events(key) {
-		types = append(types, e.Type)
-	}
-	return types
-}
-
 // records keeps log records and lets a test wait for one.
 type records struct {
 	lines chan map[string]any
