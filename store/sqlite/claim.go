@@ -1,0 +1,189 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"piworkflows/controller"
+	"piworkflows/lease"
+)
+
+// Claim takes the key that is due the longest; see controller.Store.
+func (s *Store) Claim(ctx context.Context, controllers []string, d time.Duration) (*controller.Claim, error) {
+	// A look that takes no lock first: an idle process disturbs nobody.
+	due, err := read(ctx, s, "look for work", func(t *tx) (bool, error) {
+		at, err := t.nextDue(controllers)
+		return isDue(at, t.now), err
+	})
+	if err != nil || !due {
+		return nil, err
+	}
+	taken, err := write(ctx, s, "claim", func(t *tx) (*claimed, error) { return t.claim(controllers, d) })
+	if err != nil || taken == nil {
+		return nil, err
+	}
+	return taken.decode()
+}
+
+// claimed is what a claim took.
+type claimed struct {
+	record
+	token  lease.Token
+	wake   int64
+	errors int
+}
+
+func (c *claimed) decode() (*controller.Claim, error) {
+	raw, err := c.record.decode()
+	if err != nil {
+		return nil, err
+	}
+	return &controller.Claim{
+		Ref: c.Ref, Token: c.token, Wake: c.wake, ConsecutiveErrors: c.errors, Resource: raw,
+	}, nil
+}
+
+// isDue reports whether a moment has come; nil never does.
+func isDue(at *time.Time, now time.Time) bool { return at != nil && !at.After(now) }
+
+// freeQuery finds the free row that is due first, expiryQuery the claim that
+// expires first. Both are one step into an index.
+const (
+	freeQuery = `SELECT available_at, resource_key FROM queue
+		WHERE scope = ? AND controller = ? AND claim_token IS NULL ORDER BY available_at, resource_key LIMIT 1`
+	expiryQuery = `SELECT claim_expires_at FROM queue
+		WHERE scope = ? AND controller = ? AND claim_token IS NOT NULL ORDER BY claim_expires_at LIMIT 1`
+)
+
+// nextDue returns when a key of the named controllers becomes claimable; nil is
+// not without another wake-up.
+func (t *tx) nextDue(controllers []string) (*time.Time, error) {
+	var next *time.Time
+	for _, name := range controllers {
+		free, _, err := t.firstFree(name)
+		if err != nil {
+			return nil, err
+		}
+		expiry, err := t.firstExpiry(name)
+		if err != nil {
+			return nil, err
+		}
+		next = earlier(next, earlier(free, expiry))
+	}
+	return next, nil
+}
+
+func (t *tx) firstFree(name string) (at *time.Time, key string, err error) {
+	_, err = t.first(freeQuery, values(t.scope, name), &at, &key)
+	return at, key, err
+}
+
+func (t *tx) firstExpiry(name string) (at *time.Time, err error) {
+	_, err = t.first(expiryQuery, values(t.scope, name), &at)
+	return at, err
+}
+
+func (t *tx) claim(controllers []string, d time.Duration) (*claimed, error) {
+	var first *time.Time
+	var ref controller.Ref
+	for _, name := range controllers {
+		if err := t.expire(name); err != nil {
+			return nil, err
+		}
+		at, key, err := t.firstFree(name)
+		if err != nil {
+			return nil, err
+		}
+		if isDue(at, t.now) && (first == nil || at.Before(*first)) {
+			first, ref = at, controller.Ref{Controller: name, Key: key}
+		}
+	}
+	if first == nil {
+		return nil, nil
+	}
+	return t.take(ref, d)
+}
+
+// expire frees the claims of a controller that have run out. It counts as an
+// error of the key: a pass that never ends must not look like the first one.
+func (t *tx) expire(name string) error {
+	return t.exec(`UPDATE queue SET consecutive_errors = consecutive_errors + 1, last_error = ?,
+			claim_token = NULL, claim_wake = NULL, claim_owner = NULL, claim_expires_at = NULL
+		WHERE scope = ? AND controller = ? AND claim_token IS NOT NULL AND claim_expires_at <= ?`,
+		"its claim expired during a pass", t.scope, name, t.now)
+}
+
+func (t *tx) take(ref controller.Ref, d time.Duration) (*claimed, error) {
+	c := &claimed{token: lease.NewToken()}
+	_, err := t.first(`UPDATE queue
+		SET claim_token = ?, claim_wake = wake, claim_owner = ?, claim_expires_at = ?
+		WHERE scope = ? AND controller = ? AND resource_key = ? RETURNING wake, consecutive_errors`,
+		values(string(c.token), t.owner, t.now.Add(d), t.scope, ref.Controller, ref.Key), &c.wake, &c.errors)
+	if err != nil {
+		return nil, err
+	}
+	c.record, err = t.existing(ref)
+	return c, err
+}
+
+// held is what a live claim holds.
+type held struct {
+	record
+	errors    int
+	lastError string
+	// woken says that a wake-up arrived since the claim.
+	woken bool
+}
+
+// live finds what a claim holds, or a *lease.LostError. It is part of the
+// transaction of every write of a pass.
+func (t *tx) live(c *controller.Claim) (h held, err error) {
+	var token string
+	var expires time.Time
+	found, err := t.first("SELECT "+recordColumns+`, q.claim_token, q.claim_expires_at, q.consecutive_errors,
+			q.last_error, q.wake <> coalesce(q.claim_wake, -1)
+		FROM resources r JOIN queue q USING (scope, controller, resource_key)
+		WHERE r.scope = ? AND r.controller = ? AND r.resource_key = ?`,
+		values(t.scope, c.Ref.Controller, c.Ref.Key),
+		append(h.columns(), &token, &expires, &h.errors, &h.lastError, &h.woken)...)
+	if err != nil {
+		return h, err
+	}
+	return h, lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
+}
+
+// lost returns a *lease.LostError unless the row is there, carries the token,
+// and its lease goes on. A lease that ended is lost even if nobody took it.
+func lost(what string, found bool, token, present string, expires, now time.Time) error {
+	reason := lease.Reason("")
+	switch {
+	case !found:
+		reason = lease.Gone
+	case present == "":
+		reason = lease.Released
+	case present != token:
+		reason = lease.Taken
+	case !expires.After(now):
+		reason = lease.Expired
+	default:
+		return nil
+	}
+	return &lease.LostError{What: what, Reason: reason}
+}
+
+// Renew extends a claim; see controller.Store.
+func (s *Store) Renew(ctx context.Context, c *controller.Claim, d time.Duration) error {
+	return s.do(ctx, "renew claim", func(t *tx) error {
+		if _, err := t.live(c); err != nil {
+			return err
+		}
+		return t.exec("UPDATE queue SET claim_expires_at = ? WHERE scope = ? AND controller = ? AND resource_key = ?",
+			t.now.Add(d), t.scope, c.Ref.Controller, c.Ref.Key)
+	})
+}
+
+// Check looks whether a claim holds; see controller.Store.
+func (s *Store) Check(ctx context.Context, c *controller.Claim) error {
+	_, err := read(ctx, s, "check claim", func(t *tx) (held, error) { return t.live(c) })
+	return err
+}

@@ -1,0 +1,233 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// busyTimeout is how long a connection waits for the locks of other processes.
+const busyTimeout = 5 * time.Second
+
+// conn is one connection with its prepared statements: all that this package
+// knows of the SQLite library. It is not safe for concurrent use.
+type conn struct {
+	db    *sqlite3.Conn
+	stmts map[string]*sqlite3.Stmt
+}
+
+// access says how a connection is opened.
+type access struct {
+	path string
+	vfs  string
+	// mode is a mode of SQLite's URIs: ro, rw or rwc.
+	mode string
+	// immutable promises that nobody writes meanwhile: no lock is taken and no
+	// file is made beside the database.
+	immutable bool
+	busy      time.Duration
+}
+
+func openConn(a access) (*conn, error) {
+	db, err := sqlite3.Open(a.uri())
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{db: db, stmts: map[string]*sqlite3.Stmt{}}
+	if err := db.BusyTimeout(a.busy); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// uri names the file for SQLite. The files that SQLite makes beside it get its
+// mode, where the file is ours to change.
+func (a access) uri() string {
+	query := url.Values{"mode": {a.mode}}
+	if a.vfs != "" {
+		query.Set("vfs", a.vfs)
+	}
+	if a.immutable {
+		query.Set("immutable", "1")
+	}
+	if a.mode == "rw" {
+		query.Set("modeof", a.path)
+	}
+	// SQLite does not read + as a space.
+	parameters := strings.ReplaceAll(query.Encode(), "+", "%20")
+	return "file:" + uriEscaper.Replace(filepath.ToSlash(a.path)) + "?" + parameters
+}
+
+var uriEscaper = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
+
+// close ends the connection. The last one of a file checkpoints it.
+func (c *conn) close() {
+	for _, s := range c.stmts {
+		_ = s.Close() // repeats the error of the last step
+	}
+	_ = c.db.Close() // fails only for statements that are left open
+}
+
+// leaveUntouched keeps close from checkpointing.
+func (c *conn) leaveUntouched() {
+	_, _ = c.db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
+}
+
+// script runs statements without arguments that are not worth preparing.
+func (c *conn) script(statements string) error { return c.db.Exec(statements) }
+
+// exec runs one statement to its end.
+func (c *conn) exec(query string, args ...any) error {
+	s, err := c.prepare(query, args)
+	if err != nil {
+		return err
+	}
+	return s.Exec()
+}
+
+// changed counts the rows that the last statement changed.
+func (c *conn) changed() int64 { return c.db.Changes() }
+
+// changes counts the rows that all statements so far changed.
+func (c *conn) changes() int64 { return c.db.TotalChanges() }
+
+// inTransaction reports whether one is open; some errors of SQLite end it.
+func (c *conn) inTransaction() bool { return !c.db.GetAutocommit() }
+
+// rollback ends the transaction, if SQLite has not done so.
+func (c *conn) rollback() error {
+	if !c.inTransaction() {
+		return nil
+	}
+	return c.exec("ROLLBACK")
+}
+
+// first reads the first row of an answer and reports whether there was one.
+func (c *conn) first(query string, args []any, dst ...any) (found bool, err error) {
+	s, err := c.prepare(query, args)
+	if err != nil {
+		return false, err
+	}
+	if found = s.Step(); found {
+		err = scan(s, dst)
+	} else {
+		err = s.Err()
+	}
+	return found, finish(s, err)
+}
+
+// errEnough ends each early; it is no error.
+var errEnough = errors.New("enough rows")
+
+// each reads all rows of an answer into dst and calls f after each, until f
+// returns errEnough. f must not run the same query.
+func (c *conn) each(query string, args []any, f func() error, dst ...any) error {
+	s, err := c.prepare(query, args)
+	if err != nil {
+		return err
+	}
+	for s.Step() {
+		if err := scan(s, dst); err != nil {
+			return finish(s, err)
+		}
+		if err := f(); errors.Is(err, errEnough) {
+			return finish(s, nil)
+		} else if err != nil {
+			return finish(s, err)
+		}
+	}
+	return finish(s, s.Err())
+}
+
+// finish makes a statement ready for its next use.
+func finish(s *sqlite3.Stmt, err error) error {
+	_ = s.Reset() // repeats the error of the last step
+	return err
+}
+
+func (c *conn) prepare(query string, args []any) (*sqlite3.Stmt, error) {
+	s, ok := c.stmts[query]
+	if !ok {
+		var err error
+		if s, _, err = c.db.PrepareFlags(query, sqlite3.PREPARE_PERSISTENT); err != nil {
+			return nil, fmt.Errorf("prepare %q: %w", query, err)
+		}
+		c.stmts[query] = s
+	}
+	for i, arg := range args {
+		if err := bind(s, i+1, arg); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func bind(s *sqlite3.Stmt, i int, arg any) error {
+	switch v := arg.(type) {
+	case nil:
+		return s.BindNull(i)
+	case string:
+		return s.BindText(i, v)
+	case json.RawMessage:
+		return s.BindRawText(i, v)
+	case int64:
+		return s.BindInt64(i, v)
+	case int:
+		return s.BindInt(i, v)
+	case bool:
+		return s.BindBool(i, v)
+	case time.Time:
+		return s.BindInt64(i, v.UnixMilli())
+	}
+	return fmt.Errorf("cannot bind a %T", arg)
+}
+
+func scan(s *sqlite3.Stmt, dst []any) error {
+	for i, d := range dst {
+		if err := scanColumn(s, i, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanColumn reads NULL as the zero value.
+func scanColumn(s *sqlite3.Stmt, i int, dst any) error {
+	null := s.ColumnType(i) == sqlite3.NULL
+	switch d := dst.(type) {
+	case *string:
+		*d = s.ColumnText(i)
+	case *json.RawMessage:
+		*d = nil
+		if !null {
+			*d = append(json.RawMessage{}, s.ColumnRawText(i)...)
+		}
+	case *int64:
+		*d = s.ColumnInt64(i)
+	case *int:
+		*d = s.ColumnInt(i)
+	case *bool:
+		*d = s.ColumnBool(i)
+	case *time.Time:
+		*d = time.UnixMilli(s.ColumnInt64(i)).UTC()
+	case **time.Time:
+		*d = nil
+		if !null {
+			at := time.UnixMilli(s.ColumnInt64(i)).UTC()
+			*d = &at
+		}
+	default:
+		return fmt.Errorf("cannot scan into a %T", dst)
+	}
+	return nil
+}
+
+// values makes the argument lists of queries readable.
+func values(args ...any) []any { return args }

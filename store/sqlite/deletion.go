@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+
+	"piworkflows/controller"
+)
+
+// RequestDeletion requests that a resource goes; see controller.Store. A second
+// request wakes the key once more, and removes the resource if nothing holds it
+// any longer.
+func (s *Store) RequestDeletion(ctx context.Context, d controller.Deletion) (controller.DeletionResult, error) {
+	if err := controller.ValidateRef(d.Ref); err != nil {
+		return controller.DeletionResult{}, err
+	}
+	deleted := false
+	r, err := write(ctx, s, "delete resource", func(t *tx) (r record, err error) {
+		r, deleted, err = t.requestDeletion(d)
+		return r, err
+	})
+	if err != nil {
+		return controller.DeletionResult{}, err
+	}
+	raw, err := r.decode()
+	return controller.DeletionResult{Deleted: deleted, Resource: raw}, err
+}
+
+func (t *tx) requestDeletion(d controller.Deletion) (r record, deleted bool, err error) {
+	if r, err = t.existing(d.Ref); err != nil {
+		return r, false, err
+	}
+	if err := expect(d.Ref, d.Expect, r.version); err != nil {
+		return r, false, err
+	}
+	if r.deletion == nil {
+		if err := t.markDeleted(&r, d.Actor); err != nil {
+			return r, false, err
+		}
+	}
+	claimed, err := t.claimed(d.Ref)
+	if err != nil {
+		return r, false, err
+	}
+	if !claimed {
+		if deleted, err = t.deletable(r); err != nil {
+			return r, false, err
+		}
+	}
+	if deleted {
+		return r, true, t.remove(r)
+	}
+	return r, false, t.wake(d.Ref)
+}
+
+func (t *tx) markDeleted(r *record, actor string) error {
+	r.version++
+	r.guard = r.version
+	r.deletion = &t.now
+	err := t.exec(`UPDATE resources SET deletion_timestamp = ?, resource_version = ?, guard_version = ?, updated_at = ?
+		WHERE uid = ?`, t.now, r.version, r.guard, t.now, r.uid)
+	if err != nil {
+		return err
+	}
+	return t.tell(r.Ref, controller.EventDeletionRequested, actorPayload{actor})
+}
+
+// claimed reports whether a pass works on a key now.
+func (t *tx) claimed(ref controller.Ref) (bool, error) {
+	return t.first(`SELECT 1 FROM queue
+		WHERE scope = ? AND controller = ? AND resource_key = ? AND claim_expires_at > ?`,
+		values(t.scope, ref.Controller, ref.Key, t.now))
+}
+
+// deletable reports whether deletion was requested and nothing holds it back:
+// no finalizer, no effect of which nobody knows how it ended, no child that is
+// queued or running. A child that waits for an answer holds nothing: its
+// continuation is another run.
+func (t *tx) deletable(r record) (bool, error) {
+	if r.deletion == nil || string(r.finalizers) != emptyList {
+		return false, nil
+	}
+	unfinished, err := t.unfinishedEffects(r.uid)
+	if unfinished || err != nil {
+		return false, err
+	}
+	running, err := t.first(
+		"SELECT 1 FROM workflow_requests WHERE resource_uid = ? AND state IN ('pending', 'running')", values(r.uid))
+	return !running, err
+}
+
+// remove deletes a resource with all that hangs on it.
+func (t *tx) remove(r record) error {
+	if err := t.exec("DELETE FROM resources WHERE uid = ?", r.uid); err != nil {
+		return err
+	}
+	return t.tell(r.Ref, controller.EventDeleted, struct {
+		UID string `json:"uid"`
+	}{r.uid})
+}

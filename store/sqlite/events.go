@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"piworkflows/controller"
+	"piworkflows/internal/canonical"
+	"piworkflows/internal/limit"
+)
+
+const (
+	defaultEvents = 100
+	maxEvents     = 10_000
+)
+
+// tell records an event in the transaction of what it tells of.
+func (t *tx) tell(ref controller.Ref, kind controller.EventType, payload any) error {
+	text, err := canonical.Marshal(payload)
+	if err != nil {
+		return err
+	}
+	if err := limit.Bytes("event payload", text, controller.MaxEventBytes); err != nil {
+		return err
+	}
+	return t.exec(`INSERT INTO events (scope, recorded_at, controller, resource_key, type, payload_json)
+		VALUES (?, ?, ?, ?, ?, ?)`, t.scope, t.now, ref.Controller, ref.Key, string(kind), text)
+}
+
+// Events returns recorded events; see controller.Store.
+func (s *Store) Events(ctx context.Context, q controller.EventQuery) ([]controller.Event, error) {
+	count, err := pageSize("events", q.Limit, defaultEvents, maxEvents)
+	if err != nil {
+		return nil, err
+	}
+	after, err := decodeCursor(q.After)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, s, "read events", func(t *tx) ([]controller.Event, error) {
+		if q.After != "" {
+			return t.eventsAfter(q.After, after, controller.ChangeFilter{Controller: q.Controller, Key: q.Key}, count)
+		}
+		list, err := t.events(q.Controller, q.Key, "ORDER BY seq DESC LIMIT ?", count)
+		slices.Reverse(list)
+		return list, err
+	})
+}
+
+// events selects by controller and key, both optional, and by the rest of a
+// query.
+func (t *tx) events(name, key, rest string, args ...any) ([]controller.Event, error) {
+	where := "scope = ?"
+	filter := values(t.scope)
+	if name != "" {
+		where += " AND controller = ?"
+		filter = append(filter, name)
+	}
+	if key != "" {
+		where += " AND resource_key = ?"
+		filter = append(filter, key)
+	}
+	var list []controller.Event
+	var e controller.Event
+	err := t.each("SELECT seq, recorded_at, controller, resource_key, type, payload_json FROM events WHERE "+where+" "+rest,
+		append(filter, args...), func() error {
+			list = append(list, e)
+			return nil
+		}, &e.Seq, &e.RecordedAt, &e.Controller, &e.Key, (*string)(&e.Type), (*json.RawMessage)(&e.Payload))
+	return list, err
+}

@@ -1,0 +1,211 @@
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"piworkflows/controller"
+	"piworkflows/internal/canonical"
+)
+
+// Finish ends a pass; see controller.Store.
+func (s *Store) Finish(ctx context.Context, c *controller.Claim, f controller.Finish) (controller.Finished, error) {
+	w, err := newStatusWrite(c.Ref, f.Write)
+	if err != nil {
+		return controller.Finished{}, err
+	}
+	f.Err = cut(f.Err, controller.MaxError)
+	f.Pass.Type = cmp.Or(f.Pass.Type, controller.EventFinished)
+	return write(ctx, s, "finish pass", func(t *tx) (controller.Finished, error) {
+		h, err := t.live(c)
+		if err != nil {
+			return controller.Finished{}, err
+		}
+		return t.finish(h, w, f)
+	})
+}
+
+// statusWrite is the write of a pass as columns; nil writes nothing.
+type statusWrite struct {
+	version, observed              int64
+	conditions, status, finalizers json.RawMessage
+}
+
+// newStatusWrite encodes before the transaction, whose lock others wait for.
+func newStatusWrite(ref controller.Ref, w *controller.Write) (*statusWrite, error) {
+	if w == nil {
+		return nil, nil
+	}
+	out := &statusWrite{version: w.Version, observed: w.ObservedGeneration, status: json.RawMessage("null")}
+	var err error
+	if out.conditions, err = encodeList(w.Conditions); err != nil {
+		return nil, fmt.Errorf("conditions of %s: %w", ref, err)
+	}
+	if out.finalizers, err = encodeList(w.Finalizers); err != nil {
+		return nil, fmt.Errorf("finalizers of %s: %w", ref, err)
+	}
+	if len(w.ControllerStatus) > 0 {
+		if out.status, err = canonical.Canonical(w.ControllerStatus); err != nil {
+			return nil, fmt.Errorf("status of %s: %w", ref, err)
+		}
+	}
+	return out, nil
+}
+
+func (t *tx) finish(h held, w *statusWrite, f controller.Finish) (controller.Finished, error) {
+	if w != nil && !h.current(w.version) {
+		return t.finishConflict(h, f)
+	}
+	if w != nil {
+		if err := t.writeStatus(&h.record, w); err != nil {
+			return controller.Finished{}, err
+		}
+		if h.deletion != nil {
+			return t.finishDeleting(h, f)
+		}
+	}
+	return t.finishQueue(h, f)
+}
+
+// current reports whether a pass that read the resource at a version has seen
+// all that its writes could overwrite.
+func (r record) current(version int64) bool { return r.guard <= version && version <= r.version }
+
+// writeStatus stores what a pass changes. What is the same already is no write.
+func (t *tx) writeStatus(r *record, w *statusWrite) error {
+	if r.observed == w.observed && bytes.Equal(r.conditions, w.conditions) &&
+		bytes.Equal(r.status, w.status) && bytes.Equal(r.finalizers, w.finalizers) {
+		return nil
+	}
+	r.observed, r.conditions, r.status, r.finalizers = w.observed, w.conditions, w.status, w.finalizers
+	if err := checkStatusSize(*r); err != nil {
+		return err
+	}
+	r.version++
+	r.guard = r.version
+	return t.exec(`UPDATE resources SET observed_generation = ?, conditions_json = ?, controller_status_json = ?,
+		finalizers_json = ?, resource_version = ?, guard_version = ?, updated_at = ? WHERE uid = ?`,
+		r.observed, r.conditions, r.status, r.finalizers, r.version, r.guard, t.now, r.uid)
+}
+
+// finishConflict stores nothing and runs the key again at once.
+func (t *tx) finishConflict(h held, f controller.Finish) (controller.Finished, error) {
+	end := passEnd{kind: controller.EventConflict, outcome: "conflict", reason: controller.ReasonConflict}
+	if err := t.requeue(h, t.now, h.errors, h.lastError); err != nil {
+		return controller.Finished{}, err
+	}
+	return controller.Finished{Conflict: true, Requeued: true, Reason: end.reason}, t.tellPass(h.Ref, f, end)
+}
+
+// finishDeleting removes the resource if nothing holds it any more. Only a pass
+// that wrote gets here: one that failed may still have something to clean up.
+func (t *tx) finishDeleting(h held, f controller.Finish) (controller.Finished, error) {
+	deletable, err := t.deletable(h.record)
+	if err != nil {
+		return controller.Finished{}, err
+	}
+	if !deletable {
+		return t.finishQueue(h, f)
+	}
+	if err := t.tellPass(h.Ref, f, passEnd{kind: f.Pass.Type, outcome: "deleted"}); err != nil {
+		return controller.Finished{}, err
+	}
+	return controller.Finished{Deleted: true}, t.remove(h.record)
+}
+
+// finishQueue settles or requeues the key and tells of the pass.
+func (t *tx) finishQueue(h held, f controller.Finish) (controller.Finished, error) {
+	end, err := t.disposition(h, f)
+	if err != nil {
+		return controller.Finished{}, err
+	}
+	if end.requeued {
+		count, text := h.errorsAfter(f)
+		err = t.requeue(h, t.now.Add(end.after), count, text)
+	} else {
+		err = t.exec("DELETE FROM queue WHERE scope = ? AND controller = ? AND resource_key = ?",
+			t.scope, h.Controller, h.Key)
+	}
+	if err != nil {
+		return controller.Finished{}, err
+	}
+	return controller.Finished{Requeued: end.requeued, Reason: end.reason}, t.tellPass(h.Ref, f, end)
+}
+
+// passEnd is how a pass ended, as its event tells it.
+type passEnd struct {
+	kind     controller.EventType
+	outcome  string
+	requeued bool
+	after    time.Duration
+	reason   controller.RequeueReason
+}
+
+// disposition decides what becomes of the key. A wake-up that arrived during
+// the pass beats every delay: the pass may not have seen what it was about.
+func (t *tx) disposition(h held, f controller.Finish) (passEnd, error) {
+	end := passEnd{kind: f.Pass.Type, outcome: "requeue", requeued: true, after: f.After, reason: f.Reason}
+	switch f.Pass.Type {
+	case controller.EventFailed:
+		end.outcome = "error"
+	case controller.EventReleased:
+		end.outcome = "released"
+	}
+	if h.woken && (f.Settle || f.After > 0) {
+		end.after, end.reason = 0, controller.ReasonEventDuringPass
+		return end, nil
+	}
+	if !f.Settle {
+		return end, nil
+	}
+	unfinished, err := t.unfinishedEffects(h.uid)
+	if unfinished && f.Unsettled > 0 {
+		end.after, end.reason = f.Unsettled, controller.ReasonEffectUnsettled
+		return end, err
+	}
+	return passEnd{kind: f.Pass.Type, outcome: "settled"}, err
+}
+
+// errorsAfter is the error counter and text after a pass.
+func (h held) errorsAfter(f controller.Finish) (count int, text string) {
+	switch {
+	case f.KeepErrors && f.Err == "":
+		return h.errors, h.lastError
+	case f.KeepErrors:
+		return h.errors, f.Err
+	case f.Err == "":
+		return 0, ""
+	}
+	return h.errors + 1, f.Err
+}
+
+// requeue gives the key back.
+func (t *tx) requeue(h held, at time.Time, errors int, text string) error {
+	return t.exec(`UPDATE queue SET available_at = ?, consecutive_errors = ?, last_error = ?,
+			claim_token = NULL, claim_wake = NULL, claim_owner = NULL, claim_expires_at = NULL
+		WHERE scope = ? AND controller = ? AND resource_key = ?`,
+		at, errors, orNull(text), t.scope, h.Controller, h.Key)
+}
+
+// passPayload is the payload of the event that ends a pass.
+type passPayload struct {
+	ReconcileID    string                   `json:"reconcileId"`
+	Generation     int64                    `json:"generation"`
+	Outcome        string                   `json:"outcome"`
+	DurationMs     int64                    `json:"durationMs"`
+	Reason         controller.RequeueReason `json:"reason,omitempty"`
+	RequeueAfterMs int64                    `json:"requeueAfterMs,omitempty"`
+	Error          string                   `json:"error,omitempty"`
+}
+
+func (t *tx) tellPass(ref controller.Ref, f controller.Finish, end passEnd) error {
+	return t.tell(ref, end.kind, passPayload{
+		ReconcileID: f.Pass.ReconcileID, Generation: f.Pass.Generation, Outcome: end.outcome,
+		DurationMs: f.Pass.Duration.Milliseconds(), Reason: end.reason,
+		RequeueAfterMs: end.after.Milliseconds(), Error: f.Err,
+	})
+}

@@ -1,0 +1,162 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"piworkflows/internal/durable"
+	"piworkflows/internal/oslock"
+)
+
+// reapEvery is how often a waiting store looks whether the owners of claims
+// that it waits for are alive.
+const reapEvery = time.Second
+
+// owner is the registration of a store as one that may hold claims: an
+// operating system lock in the folder owners, and a row that names it.
+//
+// The lock comes before the row and the row before the first claim, so an owner
+// that others see in the file is dead as soon as its lock can be taken. An
+// instance never comes back: its name is random.
+type owner struct {
+	lock *oslock.Lock
+
+	mu sync.Mutex
+	// next is when others are judged again.
+	next time.Time
+}
+
+// ownerFile names the lock of an instance.
+func (s *Store) ownerFile(instance string) string {
+	return filepath.Join(filepath.Dir(s.o.Path), "owners", instance+".lock")
+}
+
+func register(ctx context.Context, s *Store) (*owner, error) {
+	path := s.ownerFile(s.instance)
+	if err := durable.OS().MkdirAll(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	lock, err := oslock.TryLock(path)
+	if err != nil {
+		return nil, err
+	}
+	err = s.update(ctx, func(t *tx) error {
+		return t.exec("INSERT INTO owners VALUES (?, ?)", s.instance, t.now)
+	})
+	if err != nil {
+		return nil, errors.Join(err, lock.Remove())
+	}
+	return &owner{lock: lock}, nil
+}
+
+// leave gives back what the store holds; that is no failure of the passes. If
+// it cannot, the lock stays behind for others to find that the owner is gone.
+func (o *owner) leave(s *Store) error {
+	err := s.update(context.Background(), func(t *tx) error { return t.dismiss(s.instance, "") })
+	if err != nil {
+		return errors.Join(s.o.explain("close store", err), o.lock.Unlock())
+	}
+	return o.lock.Remove()
+}
+
+// reapAll judges every registered owner.
+func (s *Store) reapAll(ctx context.Context) error {
+	var others []string
+	err := s.view(ctx, func(t *tx) (err error) {
+		others, err = t.names("SELECT instance FROM owners WHERE instance <> ?", s.instance)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.reap(ctx, others)
+}
+
+// reapDue judges the named owners, unless it was done within reapEvery.
+func (s *Store) reapDue(ctx context.Context, others []string) {
+	o, now := s.owner, s.o.Clock.Now()
+	o.mu.Lock()
+	due := !now.Before(o.next)
+	if due {
+		o.next = now.Add(reapEvery)
+	}
+	o.mu.Unlock()
+	if !due {
+		return
+	}
+	if err := s.reap(ctx, others); err != nil && ctx.Err() == nil {
+		s.o.Logger.WarnContext(ctx, "cannot free the claims of dead owners", "error", err)
+	}
+}
+
+func (s *Store) reap(ctx context.Context, others []string) error {
+	var failed []error
+	for _, instance := range others {
+		failed = append(failed, s.judge(ctx, instance))
+	}
+	return errors.Join(failed...)
+}
+
+// judge frees what an owner has claimed if it is dead. Of several who try, one
+// gets the lock. An owner without a lock file cannot be judged, for example in
+// a copy of the store: its leases end its claims.
+func (s *Store) judge(ctx context.Context, instance string) error {
+	path := s.ownerFile(instance)
+	if _, err := os.Stat(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	lock, err := oslock.TryLock(path)
+	if errors.Is(err, oslock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = s.update(ctx, func(t *tx) error { return t.dismiss(instance, "its process died during a pass") })
+	if err != nil {
+		return errors.Join(err, lock.Unlock())
+	}
+	return lock.Remove()
+}
+
+// dismiss frees the claims of an owner and forgets it. A reason counts as an
+// error of each key that it worked on, so that a pass that kills its process
+// does not look like the first one for ever.
+func (t *tx) dismiss(instance, reason string) error {
+	errorsMore := 0
+	if reason != "" {
+		errorsMore = 1
+	}
+	err := t.exec(`UPDATE queue INDEXED BY queue_claimed
+		SET consecutive_errors = consecutive_errors + ?, last_error = coalesce(nullif(?, ''), last_error),
+			claim_token = NULL, claim_wake = NULL, claim_owner = NULL, claim_expires_at = NULL
+		WHERE claim_token IS NOT NULL AND claim_owner = ?`, errorsMore, reason, instance)
+	if err != nil {
+		return err
+	}
+	err = t.exec(`UPDATE workflow_run_queue INDEXED BY runs_claimed
+		SET claim_token = NULL, claim_owner = NULL, claim_expires_at = NULL
+		WHERE claim_token IS NOT NULL AND claim_owner = ?`, instance)
+	if err != nil {
+		return err
+	}
+	return t.exec("DELETE FROM owners WHERE instance = ?", instance)
+}
+
+// claimants returns the other owners that hold claims.
+func (t *tx) claimants() ([]string, error) {
+	return t.names(`
+		SELECT claim_owner FROM queue INDEXED BY queue_claimed
+			WHERE claim_token IS NOT NULL AND claim_owner <> ?1
+		UNION
+		SELECT claim_owner FROM workflow_run_queue INDEXED BY runs_claimed
+			WHERE claim_token IS NOT NULL AND claim_owner <> ?1`, t.owner)
+}

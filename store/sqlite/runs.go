@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"piworkflows/controller"
+	"piworkflows/internal/canonical"
+	"piworkflows/internal/limit"
+	"piworkflows/runqueue"
+)
+
+const runQuery = `SELECT run_id, workflow, source_json, digest, input_json, status, child_request_id, attempt, error,
+	created_at, updated_at FROM workflow_run_queue`
+
+func runColumns(r *runqueue.Row) []any {
+	return []any{
+		&r.RunID, &r.Workflow, &r.Source, &r.Digest, &r.Input, (*string)(&r.Status), &r.ChildOf, &r.Attempt, &r.Error,
+		&r.CreatedAt, &r.UpdatedAt,
+	}
+}
+
+// queueRun inserts a run, with no claim.
+func (t *tx) queueRun(r runqueue.Row) error {
+	taken, err := t.first("SELECT 1 FROM workflow_run_queue WHERE scope = ? AND run_id = ?", values(t.scope, r.RunID))
+	if err != nil {
+		return err
+	}
+	if taken {
+		return fmt.Errorf("run ID %.200q is taken: choose a new one for every run", r.RunID)
+	}
+	return t.exec(`INSERT INTO workflow_run_queue (scope, run_id, workflow, source_json, digest, input_json, status,
+			child_request_id, attempt, fence, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+		t.scope, r.RunID, r.Workflow, r.Source, r.Digest, r.Input, string(r.Status), orNull(r.ChildOf), r.Attempt,
+		t.now, t.now)
+}
+
+// checkRun refuses a run that the queue cannot keep, and makes its input
+// canonical.
+func checkRun(r *runqueue.Row) error {
+	if err := controller.ValidateKey("run ID", r.RunID); err != nil {
+		return err
+	}
+	if err := controller.ValidateKey("workflow name", r.Workflow); err != nil {
+		return err
+	}
+	if err := limit.Bytes("workflow source", r.Source, controller.MaxRequestBytes); err != nil {
+		return err
+	}
+	input, err := canonical.Canonical(r.Input)
+	if err != nil {
+		return fmt.Errorf("input of run %s: %w", r.RunID, err)
+	}
+	r.Input = input
+	return limit.Bytes("run input", input, controller.MaxRequestBytes)
+}
+
+const (
+	defaultRuns = 100
+	maxRuns     = 1000
+)
+
+// Run returns one row; see runqueue.Store.
+func (s *Store) Run(ctx context.Context, runID string) (runqueue.Row, error) {
+	return read(ctx, s, "read run", func(t *tx) (row runqueue.Row, err error) {
+		found, err := t.first(runQuery+" WHERE scope = ? AND run_id = ?", values(t.scope, runID), runColumns(&row)...)
+		if err == nil && !found {
+			err = &runqueue.NotFoundError{RunID: runID}
+		}
+		return row, err
+	})
+}
+
+// Runs lists rows, the newest first; see runqueue.Store.
+func (s *Store) Runs(ctx context.Context, q runqueue.Query) ([]runqueue.Row, error) {
+	count, err := pageSize("runs", q.Limit, defaultRuns, maxRuns)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, s, "list runs", func(t *tx) ([]runqueue.Row, error) {
+		var list []runqueue.Row
+		var row runqueue.Row
+		err := t.each(runQuery+" WHERE scope = ?1 AND (?2 = '' OR status = ?2) ORDER BY seq DESC LIMIT ?3",
+			values(t.scope, string(q.Status), count), func() error {
+				list = append(list, row)
+				return nil
+			}, runColumns(&row)...)
+		return list, err
+	})
+}

@@ -1,0 +1,163 @@
+-- Every row belongs to the project in its scope, directly or through the
+-- resource that it hangs on. A claim is four columns that are set together.
+
+CREATE TABLE schema_info (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  schema_id TEXT NOT NULL,
+  version   INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE schema_migrations (
+  version    INTEGER PRIMARY KEY,
+  applied_at INTEGER NOT NULL
+) STRICT;
+
+-- The processes that have the file open. Each holds the lock of its name in
+-- the folder owners; a row whose lock can be taken is of a dead process.
+CREATE TABLE owners (
+  instance   TEXT PRIMARY KEY,
+  started_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- guard_version is resource_version as of the last write that a pass must have
+-- seen. Progress of a child run raises only the latter: the runtime keeps
+-- workflow_run_json, so a pass that is under way overwrites nothing.
+CREATE TABLE resources (
+  scope                  TEXT NOT NULL,
+  controller             TEXT NOT NULL,
+  resource_key           TEXT NOT NULL,
+  uid                    TEXT NOT NULL UNIQUE,
+  resource_version       INTEGER NOT NULL CHECK (resource_version >= guard_version),
+  guard_version          INTEGER NOT NULL CHECK (guard_version > 0),
+  generation             INTEGER NOT NULL CHECK (generation > 0),
+  spec_json              TEXT NOT NULL,
+  observed_generation    INTEGER NOT NULL CHECK (observed_generation >= 0),
+  conditions_json        TEXT NOT NULL,
+  workflow_run_json      TEXT,
+  controller_status_json TEXT NOT NULL,
+  deletion_timestamp     INTEGER,
+  finalizers_json        TEXT NOT NULL,
+  created_at             INTEGER NOT NULL,
+  updated_at             INTEGER NOT NULL,
+  PRIMARY KEY (scope, controller, resource_key)
+) STRICT;
+
+-- wake counts the wake-ups, claim_wake remembers those that a claim has seen.
+CREATE TABLE queue (
+  scope              TEXT NOT NULL,
+  controller         TEXT NOT NULL,
+  resource_key       TEXT NOT NULL,
+  available_at       INTEGER NOT NULL,
+  wake               INTEGER NOT NULL CHECK (wake > 0),
+  consecutive_errors INTEGER NOT NULL CHECK (consecutive_errors >= 0),
+  last_error         TEXT,
+  claim_token        TEXT,
+  claim_wake         INTEGER,
+  claim_owner        TEXT,
+  claim_expires_at   INTEGER,
+  PRIMARY KEY (scope, controller, resource_key),
+  FOREIGN KEY (scope, controller, resource_key)
+    REFERENCES resources (scope, controller, resource_key) ON DELETE CASCADE,
+  CHECK ((claim_token IS NULL) = (claim_wake IS NULL)),
+  CHECK ((claim_token IS NULL) = (claim_owner IS NULL)),
+  CHECK ((claim_token IS NULL) = (claim_expires_at IS NULL))
+) STRICT, WITHOUT ROWID;
+
+-- The two halves of the queue: what may be claimed, oldest first, and what is.
+CREATE INDEX queue_free ON queue (scope, controller, available_at, resource_key)
+  WHERE claim_token IS NULL;
+CREATE INDEX queue_claimed ON queue (scope, controller, claim_expires_at)
+  WHERE claim_token IS NOT NULL;
+
+CREATE TABLE effects (
+  seq                 INTEGER PRIMARY KEY,
+  resource_uid        TEXT NOT NULL REFERENCES resources (uid) ON DELETE CASCADE,
+  effect_key          TEXT NOT NULL,
+  generation          INTEGER NOT NULL,
+  kind                TEXT NOT NULL,
+  state               TEXT NOT NULL CHECK (state IN ('pending', 'applied', 'rejected', 'indeterminate')),
+  request_fingerprint TEXT NOT NULL,
+  token               TEXT NOT NULL,
+  external_ref        TEXT,
+  error               TEXT,
+  started_at          INTEGER NOT NULL,
+  completed_at        INTEGER,
+  UNIQUE (resource_uid, effect_key)
+) STRICT;
+CREATE INDEX effects_open ON effects (resource_uid) WHERE state IN ('pending', 'indeterminate');
+
+CREATE TABLE workflow_requests (
+  seq               INTEGER PRIMARY KEY,
+  request_id        TEXT NOT NULL UNIQUE,
+  resource_uid      TEXT NOT NULL REFERENCES resources (uid) ON DELETE CASCADE,
+  request_key       TEXT NOT NULL,
+  input_fingerprint TEXT NOT NULL,
+  workflow          TEXT NOT NULL,
+  run_id            TEXT NOT NULL,
+  state             TEXT NOT NULL
+    CHECK (state IN ('pending', 'running', 'waiting', 'succeeded', 'failed', 'interrupted')),
+  attempt           INTEGER NOT NULL CHECK (attempt > 0),
+  error             TEXT,
+  output_json       TEXT,
+  UNIQUE (resource_uid, request_key)
+) STRICT;
+
+-- Every run, also one whose parent is gone: no reference to its request.
+CREATE TABLE workflow_run_queue (
+  seq              INTEGER PRIMARY KEY,
+  scope            TEXT NOT NULL,
+  run_id           TEXT NOT NULL,
+  workflow         TEXT NOT NULL,
+  source_json      TEXT,
+  digest           TEXT NOT NULL,
+  input_json       TEXT,
+  status           TEXT NOT NULL
+    CHECK (status IN ('queued', 'running', 'parked', 'done', 'failed', 'cancelled')),
+  child_request_id TEXT,
+  attempt          INTEGER NOT NULL,
+  error            TEXT,
+  fence            INTEGER NOT NULL CHECK (fence >= 0),
+  claim_token      TEXT,
+  claim_owner      TEXT,
+  claim_expires_at INTEGER,
+  created_at       INTEGER NOT NULL,
+  updated_at       INTEGER NOT NULL,
+  UNIQUE (scope, run_id),
+  CHECK ((claim_token IS NULL) = (claim_owner IS NULL)),
+  CHECK ((claim_token IS NULL) = (claim_expires_at IS NULL))
+) STRICT;
+CREATE INDEX runs_open ON workflow_run_queue (scope, seq)
+  WHERE child_request_id IS NOT NULL AND status IN ('queued', 'running');
+CREATE INDEX runs_claimed ON workflow_run_queue (scope, claim_expires_at)
+  WHERE claim_token IS NOT NULL;
+
+CREATE TABLE source_cursors (
+  scope      TEXT NOT NULL,
+  controller TEXT NOT NULL,
+  source     TEXT NOT NULL,
+  cursor     TEXT NOT NULL,
+  PRIMARY KEY (scope, controller, source)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE source_deliveries (
+  scope        TEXT NOT NULL,
+  controller   TEXT NOT NULL,
+  source       TEXT NOT NULL,
+  delivery_id  TEXT NOT NULL,
+  delivered_at INTEGER NOT NULL,
+  PRIMARY KEY (scope, controller, source, delivery_id)
+) STRICT, WITHOUT ROWID;
+
+-- Events outlive their resource. AUTOINCREMENT, because a cursor must never
+-- meet a number again, also after the newest events were pruned.
+CREATE TABLE events (
+  seq          INTEGER PRIMARY KEY AUTOINCREMENT,
+  scope        TEXT NOT NULL,
+  recorded_at  INTEGER NOT NULL,
+  controller   TEXT NOT NULL,
+  resource_key TEXT NOT NULL,
+  type         TEXT NOT NULL,
+  payload_json TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_of_scope ON events (scope, seq);
+CREATE INDEX events_of_resource ON events (scope, controller, resource_key, seq);

@@ -1,0 +1,93 @@
+package sqlite_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"piworkflows/clock/clocktest"
+	"piworkflows/controller"
+	"piworkflows/store/sqlite"
+	"piworkflows/store/storetest"
+)
+
+const (
+	scope = "0123456789abcdef01234567"
+	lasts = 30 * time.Second
+)
+
+func TestMain(m *testing.M) {
+	if helper := helpers[os.Getenv(helperEnv)]; helper != nil {
+		helper()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		o := options(t)
+		return harness(o, open(t, o))
+	})
+}
+
+func harness(o sqlite.Options, s *sqlite.Store) storetest.Harness {
+	return storetest.Harness{
+		Store: s, Runs: s, Advance: o.Clock.(*clocktest.Manual).Advance,
+		Peer: func(t *testing.T, project string) storetest.Harness {
+			peer := o
+			if project != "" {
+				var err error
+				if peer.Scope, err = sqlite.Scope(project); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return harness(peer, open(t, peer))
+		},
+	}
+}
+
+// options names a new store under a clock that stands still.
+func options(t *testing.T) sqlite.Options {
+	t.Helper()
+	return sqlite.Options{
+		Path: filepath.Join(t.TempDir(), "project", "controller.sqlite"), Scope: scope, Clock: clocktest.New(),
+	}
+}
+
+func open(t *testing.T, o sqlite.Options) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func ref(key string) controller.Ref { return controller.Ref{Controller: "c", Key: key} }
+
+func put(t *testing.T, s *sqlite.Store, key string) {
+	t.Helper()
+	if _, err := s.Put(t.Context(), controller.Put{Ref: ref(key), Spec: json.RawMessage(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func claim(t *testing.T, s *sqlite.Store) *controller.Claim {
+	t.Helper()
+	c, err := s.Claim(t.Context(), []string{"c"}, lasts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,223 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"piworkflows/clock"
+)
+
+const (
+	// maxGroup bounds the writes that share one transaction, and with it the
+	// time for which the first of them waits.
+	maxGroup = 128
+	// busyStretch is how long the writer goes from group to group before it
+	// leaves the lock free for breath: other processes look for it about every
+	// 2 ms, and would look in vain for as long as our callers keep coming.
+	busyStretch = 50 * time.Millisecond
+	breath      = 2500 * time.Microsecond
+)
+
+// errGivenUp stands for an error of SQLite that a closure swallowed.
+var errGivenUp = errors.New("SQLite rolled the transaction back")
+
+// writer owns the connection that writes. Its goroutine runs the closures of
+// all callers that wait in one transaction, each in a savepoint of its own.
+type writer struct {
+	conn   *conn
+	commit *signal
+	tasks  chan *task
+	quit   chan struct{}
+	done   chan struct{}
+	// transactions counts commits that changed something; tests read it.
+	transactions atomic.Int64
+}
+
+// task is one write of one caller.
+type task struct {
+	ctx context.Context
+	// run may be called again after everything that it did was rolled back.
+	run func(*conn) error
+	// taken is set by whoever comes first: the writer that starts the task, or
+	// the caller that gives up.
+	taken   atomic.Bool
+	started bool // the writer's note
+	err     error
+	done    chan struct{}
+}
+
+func newWriter(c *conn, commit *signal) *writer {
+	w := &writer{
+		conn: c, commit: commit, tasks: make(chan *task),
+		quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	go w.loop()
+	return w
+}
+
+// close ends the writer after the group that it is at.
+func (w *writer) close() {
+	close(w.quit)
+	<-w.done
+	w.conn.close()
+}
+
+// do runs f in a transaction and returns once that is durable. If ctx ends
+// before f was started nothing happens; after that its result is what counts.
+func (w *writer) do(ctx context.Context, f func(*conn) error) error {
+	t := &task{ctx: ctx, run: f, done: make(chan struct{})}
+	select {
+	case w.tasks <- t:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-w.done:
+		return ErrClosed
+	}
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		if t.taken.CompareAndSwap(false, true) {
+			return context.Cause(ctx)
+		}
+		<-t.done
+	}
+	return t.err
+}
+
+func (w *writer) loop() {
+	defer close(w.done)
+	real := clock.System() // lock contention happens in real time
+	began := real.Now()
+	for {
+		group, waited := w.gather()
+		if group == nil {
+			return
+		}
+		if waited {
+			began = real.Now()
+		}
+		w.serve(group)
+		if real.Now().Sub(began) > busyStretch {
+			_ = clock.Sleep(context.Background(), real, breath) // its context never ends
+			began = real.Now()
+		}
+	}
+}
+
+// gather takes the tasks that wait, at least one; none says that the writer
+// ends. It tells whether it had to wait for the first.
+func (w *writer) gather() (group []*task, waited bool) {
+	group = w.waiting(nil)
+	if len(group) > 0 {
+		return group, false
+	}
+	select {
+	case t := <-w.tasks:
+		return w.waiting([]*task{t}), true
+	case <-w.quit:
+		return nil, true
+	}
+}
+
+func (w *writer) waiting(group []*task) []*task {
+	for len(group) < maxGroup {
+		select {
+		case t := <-w.tasks:
+			group = append(group, t)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// serve answers every task of a group. Tasks whose common transaction failed
+// run again, one by one, so that nobody pays for the trouble of another.
+func (w *writer) serve(group []*task) {
+	before := w.conn.changes()
+	if !w.together(group) {
+		for _, t := range group {
+			w.together([]*task{t})
+		}
+	}
+	if w.conn.changes() != before {
+		w.commit.raise()
+	}
+	for _, t := range group {
+		close(t.done)
+	}
+}
+
+// together runs a group in one transaction. False says that it left nothing
+// behind and that each task deserves a try of its own.
+func (w *writer) together(group []*task) (settled bool) {
+	alone := len(group) == 1
+	if err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
+		fail(group, err)
+		return true
+	}
+	changes := w.conn.changes()
+	for _, t := range group {
+		if !t.start() {
+			continue
+		}
+		t.err = w.attempt(t)
+		if !w.conn.inTransaction() { // SQLite gave it up, see attempt
+			return alone
+		}
+	}
+	if err := w.conn.exec("COMMIT"); err != nil {
+		_ = w.conn.rollback() // the commit's error tells more
+		fail(group, err)
+		return alone
+	}
+	if w.conn.changes() != changes {
+		w.transactions.Add(1)
+	}
+	return true
+}
+
+// attempt runs one task in a savepoint, so that its error undoes nothing of the
+// others. After some errors SQLite rolls the whole transaction back by itself.
+func (w *writer) attempt(t *task) error {
+	if err := w.conn.exec("SAVEPOINT task"); err != nil {
+		return err
+	}
+	err := t.run(w.conn)
+	if !w.conn.inTransaction() {
+		return cmp.Or(err, errGivenUp)
+	}
+	if err != nil {
+		if undo := w.conn.exec("ROLLBACK TO task"); undo != nil {
+			_ = w.conn.rollback() // then the group runs one by one
+			return err
+		}
+	}
+	if release := w.conn.exec("RELEASE task"); err == nil {
+		err = release
+	}
+	return err
+}
+
+// start reports whether the task is to run: its caller has not given up.
+func (t *task) start() bool {
+	if t.started {
+		return true
+	}
+	if t.ctx.Err() != nil || !t.taken.CompareAndSwap(false, true) {
+		t.err = context.Cause(t.ctx)
+		return false
+	}
+	t.started = true
+	return true
+}
+
+// fail gives every task of a failed transaction its error.
+func fail(group []*task, err error) {
+	for _, t := range group {
+		t.err = err
+	}
+}

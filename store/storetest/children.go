@@ -1,0 +1,376 @@
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"piworkflows/controller"
+	"piworkflows/lease"
+	"piworkflows/runqueue"
+)
+
+var childTests = []test{
+	{"the first request queues an attempt", childFirst},
+	{"a request that exists is found", childFound},
+	{"a request key has one meaning", childConflicts},
+	{"a request compares the version when it writes", childVersion},
+	{"the resource points to the child asked for last", childPointer},
+	{"a claimed run starts its attempt", childStarts},
+	{"the end of a child is recorded and wakes the parent", childEnds},
+	{"an interrupted attempt is followed by another", childInterrupted},
+	{"an attempt that ended does not begin again", childEndsOnce},
+	{"an older holder of a run can do nothing", childFence},
+	{"progress of a child is no conflict for a pass", childProgress},
+	{"a child outlives its parent", childOrphan},
+	{"the queue does not finish children", childInQueue},
+	{"children refuse bad values", childRefuses},
+}
+
+func childReservation(c *controller.Claim, key, runID string) controller.ChildReservation {
+	return controller.ChildReservation{
+		RequestKey: key, Workflow: "verify-branch", Input: json.RawMessage(`{"b":1,"a":2}`), RunID: runID,
+		Identity: controller.WorkflowIdentity{Source: json.RawMessage(`{"id":"verify-branch"}`), Digest: "d1"},
+		Version:  c.Resource.Metadata.ResourceVersion,
+	}
+}
+
+// reserveChild asks for a child and lets the claim go on with the version that
+// comes back, as a pass does.
+func (k *kit) reserveChild(c *controller.Claim, key, runID string) (controller.ChildRun, controller.ChildReserved) {
+	k.Helper()
+	run, reserved, err := k.Store.ReserveChild(k.Context(), c, childReservation(c, key, runID))
+	k.must(err)
+	c.Resource.Metadata.ResourceVersion = reserved.Version
+	return run, reserved
+}
+
+func (k *kit) children(key string) []controller.ChildRun {
+	k.Helper()
+	list, err := k.Store.Children(k.Context(), ref(key))
+	k.must(err)
+	return list
+}
+
+func (k *kit) tryClaimRun() *runqueue.Claim {
+	k.Helper()
+	c, err := k.Runs.ClaimRun(k.Context(), lasts)
+	k.must(err)
+	return c
+}
+
+func (k *kit) claimRun(runID string) *runqueue.Claim {
+	k.Helper()
+	c := k.tryClaimRun()
+	if c == nil {
+		k.Fatalf("no run to claim, want %s", runID)
+	}
+	equal(k, "claimed run", c.Row.RunID, runID)
+	return c
+}
+
+func (k *kit) run(runID string) runqueue.Row {
+	k.Helper()
+	row, err := k.Runs.Run(k.Context(), runID)
+	k.must(err)
+	return row
+}
+
+func (k *kit) finishChild(run *runqueue.Claim, state controller.RunState) {
+	k.Helper()
+	k.must(k.Store.FinishChild(k.Context(), run, controller.ChildOutcome{State: state}))
+}
+
+func childFirst(k *kit) {
+	c := k.started("a")
+	before := k.get("a")
+	run, reserved := k.reserveChild(c, "verify:1", "run-1")
+	equal(k, "child", run, controller.ChildRun{
+		RequestID: run.RequestID, ResourceUID: before.Metadata.UID, RequestKey: "verify:1",
+		InputFingerprint: "d3626ac30a87e6f7a6428233b3c68299976865fa5508e4267c5415c76af7a772",
+		Workflow:         "verify-branch", RunID: "run-1", State: controller.RunPending, Attempt: 1,
+	})
+	pointer := &controller.WorkflowRun{RequestID: run.RequestID, RunID: "run-1", State: controller.RunPending, Attempt: 1}
+	version := before.Metadata.ResourceVersion + 1
+	equal(k, "reserved", reserved, controller.ChildReserved{Started: true, Version: version, WorkflowRun: pointer})
+	before.Metadata.ResourceVersion = version
+	before.Status.WorkflowRun = pointer
+	equal(k, "resource", k.get("a"), before)
+	equal(k, "stored", k.children("a"), []controller.ChildRun{run})
+	row := k.run("run-1")
+	equal(k, "run", row, runqueue.Row{
+		RunID: "run-1", Workflow: "verify-branch", Source: json.RawMessage(`{"id":"verify-branch"}`), Digest: "d1",
+		Input: json.RawMessage(`{"a":2,"b":1}`), Status: runqueue.Queued, ChildOf: run.RequestID, Attempt: 1,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+	})
+	equal(k, "payload", k.lastEvent("a", controller.EventWorkflowRequested), map[string]any{
+		"requestId": run.RequestID, "requestKey": "verify:1", "workflow": "verify-branch", "state": "pending",
+		"attempt": 1.0, "runId": "run-1",
+	})
+	k.settle(c)
+}
+
+func childFound(k *kit) {
+	c := k.started("a")
+	first, started := k.reserveChild(c, "r", "run-1")
+	k.quiet("a", func() {
+		again, reserved := k.reserveChild(c, "r", "run-2")
+		equal(k, "child", again, first)
+		equal(k, "reserved", reserved, controller.ChildReserved{Version: started.Version, WorkflowRun: started.WorkflowRun})
+	})
+	_, err := k.Runs.Run(k.Context(), "run-2")
+	wantError[*runqueue.NotFoundError](k, err)
+}
+
+func childConflicts(k *kit) {
+	c := k.started("a")
+	k.reserveChild(c, "r", "run-1")
+	for differs, change := range map[string]func(*controller.ChildReservation){
+		"input":    func(r *controller.ChildReservation) { r.Input = json.RawMessage(`{}`) },
+		"workflow": func(r *controller.ChildReservation) { r.Workflow = "other" },
+	} {
+		r := childReservation(c, "r", "run-2")
+		change(&r)
+		k.quiet("a", func() {
+			_, _, err := k.Store.ReserveChild(k.Context(), c, r)
+			equal(k, "conflict", *wantError[*controller.ChildConflictError](k, err),
+				controller.ChildConflictError{Ref: ref("a"), RequestKey: "r", Differs: differs})
+		})
+	}
+}
+
+func childVersion(k *kit) {
+	c := k.started("a")
+	k.put("a", `{"n":2}`)
+	k.quiet("a", func() {
+		_, _, err := k.Store.ReserveChild(k.Context(), c, childReservation(c, "r", "run-1"))
+		equal(k, "conflict", *wantError[*controller.ConflictError](k, err),
+			controller.ConflictError{Ref: ref("a"), Expected: 1, Current: 2})
+	})
+	equal(k, "children", len(k.children("a")), 0)
+	_, err := k.Runs.Run(k.Context(), "run-1")
+	wantError[*runqueue.NotFoundError](k, err)
+}
+
+func childPointer(k *kit) {
+	c := k.started("a")
+	first, _ := k.reserveChild(c, "r1", "run-1")
+	second, _ := k.reserveChild(c, "r2", "run-2")
+	equal(k, "pointer", k.get("a").Status.WorkflowRun.RequestID, second.RequestID)
+	k.finishChild(k.claimRun("run-1"), controller.RunSucceeded)
+	equal(k, "pointer after the other ended", k.get("a").Status.WorkflowRun.RequestID, second.RequestID)
+	_, reserved := k.reserveChild(c, "r1", "run-3")
+	equal(k, "pointer", *reserved.WorkflowRun, controller.WorkflowRun{
+		RequestID: first.RequestID, RunID: "run-1", State: controller.RunSucceeded, Attempt: 1,
+	})
+	equal(k, "stored pointer", k.get("a").Status.WorkflowRun, reserved.WorkflowRun)
+	equal(k, "version", k.get("a").Metadata.ResourceVersion, reserved.Version)
+}
+
+func childStarts(k *kit) {
+	c := k.started("a")
+	k.reserveChild(c, "r", "run-1")
+	k.settle(c)
+	run := k.claimRun("run-1")
+	equal(k, "interrupted", run.Interrupted, false)
+	equal(k, "row", run.Row, k.run("run-1"))
+	equal(k, "status", run.Row.Status, runqueue.Running)
+	k.must(k.Store.StartChild(k.Context(), run))
+	equal(k, "state", k.children("a")[0].State, controller.RunRunning)
+	equal(k, "pointer", k.get("a").Status.WorkflowRun.State, controller.RunRunning)
+	payload := k.lastEvent("a", controller.EventWorkflowStateChanged)
+	equal(k, "state in the event", payload["state"], any("running"))
+	k.quiet("a", func() { k.must(k.Store.StartChild(k.Context(), run)) })
+	k.wantNoClaim() // to start is no news for the parent
+	b, err := k.Store.Backlog(k.Context(), nil)
+	k.must(err)
+	equal(k, "unfinished runs", b.Runs, 1)
+}
+
+func childEnds(k *kit) {
+	for _, end := range []struct {
+		state  controller.RunState
+		status runqueue.Status
+		output string
+		err    string
+	}{
+		{controller.RunSucceeded, runqueue.Done, `{"ok":true}`, ""},
+		{controller.RunWaiting, runqueue.Done, `{"ask":1}`, ""},
+		{controller.RunFailed, runqueue.Failed, "", "check failed"},
+		{controller.RunInterrupted, runqueue.Failed, "", "stopped"},
+	} {
+		key, runID := string(end.state), "run-"+string(end.state)
+		c := k.started(key)
+		k.reserveChild(c, "r", runID)
+		k.settle(c)
+		run := k.claimRun(runID)
+		outcome := controller.ChildOutcome{State: end.state, Error: end.err}
+		if end.output != "" {
+			outcome.Output = json.RawMessage(end.output)
+		}
+		before := k.get(key)
+		k.must(k.Store.FinishChild(k.Context(), run, outcome))
+		child := k.children(key)[0]
+		equal(k, "state", child.State, end.state)
+		equal(k, "output", string(child.Output), end.output)
+		equal(k, "error", child.Error, end.err)
+		row := k.run(runID)
+		equal(k, "status", row.Status, end.status)
+		equal(k, "input", row.Input, nil)
+		equal(k, "row error", row.Error, end.err)
+		after := k.get(key)
+		equal(k, "pointer", after.Status.WorkflowRun.State, end.state)
+		equal(k, "version", after.Metadata.ResourceVersion, before.Metadata.ResourceVersion+1)
+		payload := k.lastEvent(key, controller.EventWorkflowStateChanged)
+		equal(k, "state in the event", payload["state"], any(string(end.state)))
+		k.settle(k.claim(key)) // the parent was woken
+		if c := k.tryClaimRun(); c != nil {
+			k.Errorf("run %s was claimed after its end", c.Row.RunID)
+		}
+	}
+}
+
+func childInterrupted(k *kit) {
+	c := k.started("a")
+	first, _ := k.reserveChild(c, "r", "run-1")
+	k.settle(c)
+	k.finishChild(k.claimRun("run-1"), controller.RunInterrupted)
+	c = k.claim("a")
+	second, reserved := k.reserveChild(c, "r", "run-2")
+	equal(k, "started", reserved.Started, true)
+	want := first
+	want.Attempt, want.RunID = 2, "run-2"
+	equal(k, "child", second, want)
+	equal(k, "attempt of the row", k.run("run-2").Attempt, 2)
+	equal(k, "pointer", *k.get("a").Status.WorkflowRun, controller.WorkflowRun{
+		RequestID: first.RequestID, RunID: "run-2", State: controller.RunPending, Attempt: 2,
+	})
+	payload := k.lastEvent("a", controller.EventWorkflowStateChanged)
+	equal(k, "attempt in the event", payload["attempt"], any(2.0))
+	k.claimRun("run-2")
+}
+
+func childEndsOnce(k *kit) {
+	c := k.started("a")
+	k.reserveChild(c, "r", "run-1")
+	k.settle(c)
+	run := k.claimRun("run-1")
+	k.finishChild(run, controller.RunFailed)
+	k.settle(k.claim("a"))
+	k.quiet("a", func() {
+		k.wantLost(k.Store.StartChild(k.Context(), run), lease.Released, lease.Gone)
+		err := k.Store.FinishChild(k.Context(), run, controller.ChildOutcome{State: controller.RunSucceeded})
+		k.wantLost(err, lease.Released, lease.Gone)
+	})
+	k.wantNoClaim()
+}
+
+func childFence(k *kit) {
+	c := k.started("a")
+	k.reserveChild(c, "r", "run-1")
+	k.settle(c)
+	first := k.claimRun("run-1")
+	k.Advance(lasts - time.Millisecond)
+	if c := k.tryClaimRun(); c != nil {
+		k.Fatal("a live claim was taken")
+	}
+	k.Advance(time.Millisecond)
+	k.wantLost(k.Runs.CheckRun(k.Context(), first), lease.Expired)
+	second := k.claimRun("run-1")
+	equal(k, "interrupted", second.Interrupted, true)
+	if second.Fence <= first.Fence {
+		k.Errorf("fence %d after %d", second.Fence, first.Fence)
+	}
+	stolen := *first
+	stolen.Token = second.Token // the fence alone must do
+	for _, old := range []*runqueue.Claim{first, &stolen} {
+		k.quiet("a", func() {
+			k.wantLost(k.Store.StartChild(k.Context(), old), lease.Taken)
+			err := k.Store.FinishChild(k.Context(), old, controller.ChildOutcome{State: controller.RunSucceeded})
+			k.wantLost(err, lease.Taken)
+			k.wantLost(k.Runs.RenewRun(k.Context(), old, lasts), lease.Taken)
+		})
+	}
+	k.finishChild(second, controller.RunInterrupted)
+	k.claim("a")
+}
+
+func childProgress(k *kit) {
+	c := k.started("a")
+	k.reserveChild(c, "r", "run-1")
+	run := k.claimRun("run-1")
+	k.must(k.Store.StartChild(k.Context(), run))
+	k.finishChild(run, controller.RunSucceeded)
+	done := k.finish(c, controller.Finish{Write: write(c, "asked"), Settle: true})
+	equal(k, "finished", done, controller.Finished{Requeued: true, Reason: controller.ReasonEventDuringPass})
+	got := k.get("a")
+	equal(k, "status", string(got.Status.ControllerStatus), `{"phase":"asked"}`)
+	equal(k, "pointer", got.Status.WorkflowRun.State, controller.RunSucceeded)
+}
+
+func childOrphan(k *kit) {
+	c := k.started("a")
+	k.reserveChild(c, "r", "run-1")
+	k.settle(c)
+	run := k.claimRun("run-1")
+	k.finishChild(run, controller.RunWaiting)
+	equal(k, "deleted", k.requestDeletion("a").Deleted, true)
+	equal(k, "row", k.run("run-1").Status, runqueue.Done)
+	k.wantLost(k.Store.FinishChild(k.Context(), run, controller.ChildOutcome{State: controller.RunFailed}),
+		lease.Released, lease.Gone)
+}
+
+func childInQueue(k *kit) {
+	c := k.started("a")
+	k.reserveChild(c, "r", "run-1")
+	run := k.claimRun("run-1")
+	if err := k.Runs.FinishRun(k.Context(), run, runqueue.Done, ""); !errors.Is(err, runqueue.ErrChildRun) {
+		k.Errorf("got %v, want ErrChildRun", err)
+	}
+	k.must(k.Runs.CheckRun(k.Context(), run))
+	launched := k.launch("run-2")
+	for what, err := range map[string]error{
+		"StartChild":  k.Store.StartChild(k.Context(), launched),
+		"FinishChild": k.Store.FinishChild(k.Context(), launched, controller.ChildOutcome{State: controller.RunFailed}),
+	} {
+		if err == nil {
+			k.Errorf("%s was accepted for a run that is no child", what)
+		}
+	}
+	k.must(k.Runs.CheckRun(k.Context(), launched))
+}
+
+func childRefuses(k *kit) {
+	c := k.started("a")
+	for what, change := range map[string]func(*controller.ChildReservation){
+		"no key":         func(r *controller.ChildReservation) { r.RequestKey = "" },
+		"no workflow":    func(r *controller.ChildReservation) { r.Workflow = "" },
+		"no run ID":      func(r *controller.ChildReservation) { r.RunID = "" },
+		"a key twice":    func(r *controller.ChildReservation) { r.Input = json.RawMessage(`{"a":1,"a":2}`) },
+		"a large input":  func(r *controller.ChildReservation) { r.Input = text(controller.MaxRequestBytes + 1) },
+		"a large source": func(r *controller.ChildReservation) { r.Identity.Source = text(controller.MaxRequestBytes + 1) },
+	} {
+		r := childReservation(c, "r", "run-1")
+		change(&r)
+		if _, _, err := k.Store.ReserveChild(k.Context(), c, r); err == nil {
+			k.Errorf("a child with %s was accepted", what)
+		}
+	}
+	equal(k, "children", len(k.children("a")), 0)
+	k.reserveChild(c, "r", "run-1")
+	if _, _, err := k.Store.ReserveChild(k.Context(), c, childReservation(c, "r2", "run-1")); err == nil {
+		k.Error("a run ID was used twice")
+	}
+	equal(k, "children", len(k.children("a")), 1)
+	run := k.claimRun("run-1")
+	for what, o := range map[string]controller.ChildOutcome{
+		"no state":       {},
+		"running":        {State: controller.RunRunning},
+		"a large output": {State: controller.RunSucceeded, Output: text(controller.MaxRequestBytes + 1)},
+	} {
+		if err := k.Store.FinishChild(k.Context(), run, o); err == nil {
+			k.Errorf("a child was finished with %s", what)
+		}
+	}
+	k.must(k.Runs.CheckRun(k.Context(), run))
+}
