@@ -1,0 +1,59 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ProjectError says that the project directory cannot be used.
+type ProjectError struct{ Dir, Reason string }
+
+func (e *ProjectError) Error() string {
+	return fmt.Sprintf("the project directory %s cannot be used: %s: give an existing one with --project", e.Dir, e.Reason)
+}
+
+// ErrorCode is the stable code of the error.
+func (*ProjectError) ErrorCode() string { return "invalid_project" }
+
+// UnsupportedStoreError refuses a store that is no file.
+type UnsupportedStoreError struct{ Store string }
+
+func (e *UnsupportedStoreError) Error() string {
+	scheme, _, _ := strings.Cut(e.Store, "://")
+	return fmt.Sprintf("a store at %s:// is not supported yet: give the path of a SQLite file with --store", scheme)
+}
+
+// ErrorCode is the stable code of the error.
+func (*UnsupportedStoreError) ErrorCode() string { return "unsupported_store" }
+
+// HeldError says that another host runs the workers of this store.
+type HeldError struct {
+	// Lock is the lock file, Holder what its owner wrote about itself.
+	Lock, Holder string
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("another host runs on this store (%s): stop it, or use that one; its lock is %s", e.Holder, e.Lock)
+}
+
+// ErrorCode is the stable code of the error.
+func (*HeldError) ErrorCode() string { return "host_running" }
+
+// DuplicateWorkflowError says that two workflows have one name.
+type DuplicateWorkflowError struct{ Name string }
+
+func (e *DuplicateWorkflowError) Error() string {
+	return fmt.Sprintf("two workflows are named %q: rename one", e.Name)
+}
+
+// ErrorCode is the stable code of the error.
+func (*DuplicateWorkflowError) ErrorCode() string { return "duplicate_workflow" }
+
+// joinErrors is errors.Join that returns a lone error as it is.
+func joinErrors(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,144 @@
+// Package host is the one process that owns a store: it runs the controllers,
+// the child runs over the engine and the sources, and stops cleanly. It is the
+// only room that joins controllers and the engine.
+//
+// Spec: controller runtime, Sources and workers; design: Liveness of owners.
+package host
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+	"piworkflows/engine"
+	"piworkflows/runbundle"
+	"piworkflows/runqueue"
+	"piworkflows/store/sqlite"
+)
+
+// Store is what a host needs of a store: resources and runs in one.
+type Store interface {
+	controller.Store
+	runqueue.Store
+}
+
+// Options say what a host runs and where.
+type Options struct {
+	Paths
+	// Catalog has the definitions; required.
+	Catalog *Catalog
+	// Workers bounds the passes at once; zero is controller.DefaultWorkers.
+	Workers int
+	// ChildRuns bounds the child runs at once; zero is DefaultRuns.
+	ChildRuns int
+	// Clock and Logger default to the machine's clock and to silence.
+	Clock  clock.Clock
+	Logger *slog.Logger
+	// Observe, if set, hears of every step of every run, in order within a run.
+	// It must return quickly.
+	Observe func(RunEvent)
+}
+
+// RunEvent is one recorded transition of a run.
+type RunEvent struct {
+	RunID, Workflow string
+	Event           runbundle.Event
+}
+
+// Host is a host that holds its lock. Run or RunOnce it once, then Close it.
+type Host struct {
+	store   Store
+	manager *controller.Manager
+	runner  *runner
+	sources sources
+	catalog *Catalog
+	clock   clock.Clock
+	close   func() error
+}
+
+// OpenStore opens the store of a project, and creates it if there is none.
+func OpenStore(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (*sqlite.Store, error) {
+	scope, err := sqlite.Scope(p.Project)
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.Open(ctx, sqlite.Options{Path: p.Store, Scope: scope, Clock: c, Logger: log})
+}
+
+// New takes the host lock beside the store; a *HeldError says that another host
+// has it. The store stays the caller's to close, after the host.
+func New(o Options, store Store) (*Host, error) {
+	o = o.withDefaults()
+	manager, err := controller.NewManager(controller.ManagerOptions{
+		Store:       store,
+		Definitions: o.Catalog.controllers,
+		Scheduler:   scheduler{o.Catalog, o.Clock},
+		Clock:       o.Clock,
+		Logger:      o.Logger,
+		Workers:     o.Workers,
+	})
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockHost(o.Paths.Store, o.Clock)
+	if err != nil {
+		return nil, err
+	}
+	return &Host{
+		store:   store,
+		manager: manager,
+		runner: &runner{
+			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
+			log: o.Logger, runs: o.Runs, limit: o.ChildRuns, observe: o.Observe,
+		},
+		sources: sources{store, o.Catalog.Controllers, o.Clock, o.Logger},
+		catalog: o.Catalog,
+		clock:   o.Clock,
+		close:   sync.OnceValue(lock.release),
+	}, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.ChildRuns == 0 {
+		o.ChildRuns = DefaultRuns
+	}
+	return o
+}
+
+func (o Options) engine() engine.Options {
+	return engine.Options{Clock: o.Clock, RunsDir: o.Runs, Logger: o.Logger}
+}
+
+// Close releases the host lock. A second call does nothing more.
+func (h *Host) Close() error { return h.close() }
+
+// Run works until ctx ends, then stops: passes are asked to return and their
+// keys released, child runs end as interrupted and their parents are woken.
+// Nothing becomes failed because of a stop. It returns an error only for what
+// could not be stopped.
+func (h *Host) Run(ctx context.Context) error {
+	return h.work(ctx, h.sources.run)
+}
+
+// work runs the manager, the run workers and more until ctx ends.
+func (h *Host) work(ctx context.Context, more ...func(context.Context)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var parts sync.WaitGroup
+	parts.Go(func() { h.runner.run(ctx) })
+	for _, part := range more {
+		parts.Go(func() { part(ctx) })
+	}
+	err := h.manager.Run(ctx)
+	cancel()
+	parts.Wait()
+	return err
+}

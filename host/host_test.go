@@ -1,0 +1,182 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"piworkflows/clock/clocktest"
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/runqueue"
+	"piworkflows/workflow"
+)
+
+func TestASecondHostIsRefusedAndNamesTheFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	first := w.host(t)
+	other := openWorld(t, w.paths.Project, newWork())
+	_, err := hostOf(other)
+	held, ok := errors.AsType[*host.HeldError](err)
+	if !ok || held.Holder == "" {
+		t.Fatalf("New = %v, want a *HeldError with its holder", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other.host(t)
+}
+
+func TestRunOnceListsWhatIsDelayedAndWhatFailed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	w.catalog = compile(t, controller.Define("later", later{}), controller.Define("broken", broken{}))
+	for _, name := range []string{"later", "broken"} {
+		put := controller.Put{Ref: controller.Ref{Controller: name, Key: "k"}, Spec: []byte(`{}`)}
+		if _, err := w.store.Put(t.Context(), put); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.failBefore(t, "broken", 3) // so that the next backoff is beyond the horizon
+	s := w.once(t)
+	if len(s.Delayed) != 2 || len(s.Failed) != 1 {
+		t.Fatalf("%+v", s)
+	}
+	if failed := s.Failed[0]; failed.Controller != "broken" || failed.LastError != errBroken.Error() {
+		t.Errorf("failed: %+v", failed)
+	}
+}
+
+// failBefore records n errors of the one resource of a controller.
+func (w *world) failBefore(t *testing.T, name string, n int) {
+	t.Helper()
+	for range n {
+		claim, err := w.store.Claim(t.Context(), []string{name}, patience)
+		if err != nil || claim == nil {
+			t.Fatalf("Claim = %v, %v", claim, err)
+		}
+		if _, err := w.store.Finish(t.Context(), claim, controller.Finish{Err: "before"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type none struct{}
+
+// later asks for a pass beyond the horizon of RunOnce, broken always fails.
+type (
+	later  struct{}
+	broken struct{}
+)
+
+var errBroken = errors.New("it is broken")
+
+func (later) Reconcile(context.Context, *controller.Pass, controller.Resource[none, none]) (controller.Result[none], error) {
+	return controller.RequeueAfter(patience*10, controller.Patch[none]{}), nil
+}
+
+func (broken) Reconcile(_ context.Context, _ *controller.Pass, r controller.Resource[none, none]) (controller.Result[none], error) {
+	return controller.Result[none]{}, errBroken
+}
+
+func compile(t *testing.T, defs ...*controller.Definition) *host.Catalog {
+	t.Helper()
+	c, err := host.Definitions{Controllers: defs}.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCompileReportsEveryProblem(t *testing.T) {
+	t.Parallel()
+	twice := newWork().definition()
+	_, err := host.Definitions{
+		Controllers: []*controller.Definition{{Name: "No"}},
+		Workflows:   []*workflow.Definition{twice, twice, {Name: "empty"}},
+	}.Compile()
+	duplicate, isDuplicate := errors.AsType[*host.DuplicateWorkflowError](err)
+	if _, ok := errors.AsType[*workflow.InvalidError](err); !ok || !isDuplicate || duplicate.Name != "work" {
+		t.Fatalf("Compile = %v", err)
+	}
+	if _, ok := errors.AsType[*controller.NameError](err); !ok {
+		t.Errorf("Compile = %v, and says nothing of the controller", err)
+	}
+}
+
+func TestAFailingSourceStartsAgainFromItsCursor(t *testing.T) {
+	t.Parallel()
+	source := &flaky{cursors: make(chan string), delivered: make(chan controller.DeliveryResult, 1)}
+	manual := clocktest.New()
+	w := openWorldAt(t, t.TempDir(), newWork(), manual)
+	w.catalog = compile(t, controller.Define("later", later{}, controller.WithSources(source)))
+	if _, err := w.store.Put(t.Context(), controller.Put{Ref: controller.Ref{Controller: "later", Key: "k"}, Spec: []byte(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	h := w.host(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	if c := await(t, source.cursors); c != "" {
+		t.Errorf("the first cursor is %q", c)
+	}
+	if r := await(t, source.delivered); r.Enqueued != 1 || r.Unknown != 1 {
+		t.Errorf("delivered: %+v", r)
+	}
+	if c := advanceUntil(t, manual, source.cursors); c != "after-k" {
+		t.Errorf("the second cursor is %q", c)
+	}
+	stop()
+	if err := await(t, ended); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flaky delivers once, then fails; it tells its cursors.
+type flaky struct {
+	cursors   chan string
+	delivered chan controller.DeliveryResult
+}
+
+func (*flaky) Name() string { return "flaky" }
+
+func (f *flaky) Run(ctx context.Context, cursor string, deliver controller.Deliver) error {
+	select {
+	case f.cursors <- cursor:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if cursor != "" {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	r, err := deliver(ctx, controller.Delivery{ID: "1", Cursor: "after-k", Keys: []string{"k", "unknown"}})
+	if err != nil {
+		return err
+	}
+	f.delivered <- r
+	return errors.New("the connection is gone")
+}
+
+func TestEraseRemovesOnlyItsOwnRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	w.put(t, "a", "quick")
+	w.once(t)
+	runs, err := w.store.Runs(t.Context(), runqueue.Query{})
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("Runs = %v, %v", runs, err)
+	}
+	foreign := filepath.Join(w.paths.Runs, "20270101T000000Z-other-0a1b2c3d")
+	mustMkdir(t, foreign)
+
+	w.erase(t)
+	if exists(filepath.Join(w.paths.Runs, runs[0].RunID)) || exists(w.paths.Store) {
+		t.Error("the run or the store is still there")
+	}
+	if !exists(foreign) {
+		t.Error("a run of another project is gone")
+	}
+}

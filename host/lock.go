@@ -1,0 +1,53 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"piworkflows/clock"
+	"piworkflows/internal/oslock"
+)
+
+// hostLock keeps a second host off the store. The operating system holds the
+// lock, so it goes with its process; the text beside it only says who has it.
+type hostLock struct {
+	lock *oslock.Lock
+	note string
+}
+
+func lockHost(store string, c clock.Clock) (*hostLock, error) {
+	dir := filepath.Dir(store)
+	path := filepath.Join(dir, "host.lock")
+	note := filepath.Join(dir, "host.owner")
+	lock, err := oslock.TryLock(path)
+	if errors.Is(err, oslock.ErrHeld) {
+		return nil, &HeldError{Lock: path, Holder: readNote(note)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take the host lock %s: %w", path, err)
+	}
+	text := fmt.Sprintf("process %d since %s\n", os.Getpid(), clock.Format(c.Now()))
+	if err := os.WriteFile(note, []byte(text), 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("note the owner of the host lock: %w", err), lock.Unlock())
+	}
+	return &hostLock{lock: lock, note: note}, nil
+}
+
+// maxNote bounds what is shown of the owner's note.
+const maxNote = 200
+
+func readNote(path string) string {
+	b, err := os.ReadFile(path)
+	if text := strings.TrimSpace(string(b)); err == nil && text != "" && len(text) <= maxNote {
+		return text
+	}
+	return "its owner left no note"
+}
+
+func (l *hostLock) release() error {
+	// The note goes first: a new holder must find none of ours.
+	return errors.Join(os.Remove(l.note), l.lock.Unlock())
+}

@@ -1,0 +1,17 @@
+package host_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain turns the test program into a host that can be killed, if asked.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(victimEnv); dir != "" {
+		runVictim(dir)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+	"piworkflows/engine"
+	"piworkflows/lease"
+	"piworkflows/runqueue"
+)
+
+// Bounds of the run workers.
+const (
+	// DefaultRuns is the number of child runs at once.
+	DefaultRuns = 4
+	// storeRetry is the wait after an operation of the store failed.
+	storeRetry = time.Second
+)
+
+// reasonStopped is the error of a run that ended because its host did.
+const reasonStopped = "the host stopped before the run ended"
+
+// reasonOwnerGone is the error of a run whose process is gone.
+const reasonOwnerGone = "the process that ran it is gone"
+
+// runner turns queue rows of child runs into engine runs. It owns every
+// goroutine that it starts: run returns after all of them.
+type runner struct {
+	store   Store
+	engine  *engine.Engine
+	catalog *Catalog
+	clock   clock.Clock
+	log     *slog.Logger
+	runs    string
+	limit   int
+	observe func(RunEvent)
+}
+
+// run claims and runs rows until ctx ends, then interrupts what still runs and
+// waits for it.
+func (r *runner) run(ctx context.Context) {
+	var active sync.WaitGroup
+	defer active.Wait()
+	slots := make(chan struct{}, r.limit)
+	for {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		claim := r.next(ctx)
+		if claim == nil {
+			return
+		}
+		active.Go(func() {
+			defer func() { <-slots }()
+			r.execute(ctx, claim)
+		})
+	}
+}
+
+// next blocks until it has claimed a row; nil once ctx ended.
+func (r *runner) next(ctx context.Context) *runqueue.Claim {
+	for ctx.Err() == nil {
+		claim, err := r.store.ClaimRun(ctx, lease.DefaultDuration)
+		if claim != nil {
+			return claim
+		}
+		if err == nil {
+			err = r.store.WaitRuns(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.log.Error("claim a run", "error", err)
+			_ = clock.Sleep(ctx, r.clock, storeRetry)
+		}
+	}
+	return nil
+}
+
+// execute brings one claimed row to its end. ctx ends when the host stops; the
+// claim is kept beyond that until the end is recorded.
+func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
+	log := r.log.With("runId", claim.Row.RunID, "workflow", claim.Row.Workflow, "attempt", claim.Row.Attempt)
+	held, release := lease.Keep(context.WithoutCancel(ctx), lease.Renewal{
+		Clock: r.clock,
+		Renew: func(ctx context.Context) error { return r.store.RenewRun(ctx, claim, lease.DefaultDuration) },
+	})
+	defer release()
+	outcome, err := r.outcome(ctx, held, claim)
+	if err == nil {
+		err = r.finish(held, claim, outcome)
+	}
+	switch {
+	case errors.Is(err, lease.ErrLost):
+		log.Warn("the claim on the run is lost; its next holder goes on", "error", err)
+	case err != nil:
+		// The row stays claimed until its lease ends; then the run is looked at
+		// again. That is its backoff.
+		log.Error("the end of the run could not be recorded", "error", err)
+	default:
+		log.Info("run ended", "state", outcome.State, "error", outcome.Error)
+	}
+}
+
+// outcome finds how the attempt ended: from the bundle that a dead owner left,
+// or by running it. An error leaves the row as it is.
+func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (controller.ChildOutcome, error) {
+	if claim.Interrupted {
+		left, found, err := r.leftover(held, claim)
+		if err != nil || found {
+			return left, err
+		}
+	}
+	graph, refused, err := r.graph(claim.Row)
+	if err != nil || refused.State != "" {
+		return refused, err
+	}
+	if ctx.Err() != nil {
+		return controller.ChildOutcome{State: controller.RunInterrupted, Error: reasonStopped}, nil
+	}
+	if err := r.store.StartChild(held, claim); err != nil {
+		return controller.ChildOutcome{}, err
+	}
+	run, err := r.engine.Start(held, graph, r.startOptions(claim))
+	if err != nil {
+		return refusedStart(err)
+	}
+	result := await(ctx, held, run)
+	return outcomeOf(result), result.Err
+}
+
+// await waits for the end of a run, and interrupts it if the host stops or the
+// claim is lost.
+func await(ctx, held context.Context, run *engine.Run) engine.Result {
+	select {
+	case <-run.Done():
+	case <-ctx.Done():
+		run.Interrupt(reasonStopped)
+	case <-held.Done():
+		run.Interrupt(context.Cause(held).Error())
+	}
+	return run.Wait()
+}
+
+func (r *runner) startOptions(claim *runqueue.Claim) engine.StartOptions {
+	return engine.StartOptions{
+		RunID:   claim.Row.RunID,
+		Input:   claim.Row.Input,
+		Fence:   r.fence(claim),
+		Observe: observer(r.observe, claim.Row),
+	}
+}
+
+// fence asks whether the row is still ours.
+func (r *runner) fence(claim *runqueue.Claim) func(context.Context) error {
+	return func(ctx context.Context) error { return r.store.CheckRun(ctx, claim) }
+}
+
+// finish records the end, again and again while the store fails and the claim
+// holds: a run that ended must not run again because a disk was full for a
+// moment.
+func (r *runner) finish(held context.Context, claim *runqueue.Claim, o controller.ChildOutcome) error {
+	for {
+		err := r.store.FinishChild(held, claim, o)
+		if err == nil || errors.Is(err, lease.ErrLost) {
+			return err
+		}
+		r.log.Error("record the end of a run", "runId", claim.Row.RunID, "error", err)
+		if clock.Sleep(held, r.clock, storeRetry) != nil {
+			return err
+		}
+	}
+}
