@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"piworkflows/internal/crashpoint"
 )
 
 // Op names one operation on a file, as the hook sees it.
@@ -76,7 +78,11 @@ func (f *FS) do(op Op, path string, operation func() error) error {
 			return &fs.PathError{Op: string(op), Path: path, Err: err}
 		}
 	}
-	return operation()
+	err := operation()
+	if err == nil {
+		crashpoint.Reached(string(op))
+	}
+	return err
 }
 
 // open opens a file for writing and makes it if the flag lets it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piworkflows/clock"
+	"piworkflows/internal/crashpoint"
 )
 
 const (
@@ -176,6 +177,7 @@ func (w *writer) together(group []*task) (settled bool) {
 	}
 	if w.conn.changes() != changes {
 		w.transactions.Add(1)
+		crashpoint.Reached("commit")
 	}
 	return true
 }
