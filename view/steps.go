@@ -43,10 +43,16 @@ func preview(s runbundle.Step) string {
 	if s.Outcome != runbundle.OutcomeOK {
 		return Fit(Plain(s.Error), previewCells)
 	}
-	if string(s.Output) == "null" {
+	return Preview(s.Output, previewCells)
+}
+
+// Preview is a recorded value in short, in at most a number of cells; nothing
+// for null.
+func Preview(value json.RawMessage, cells int) string {
+	if string(value) == "null" {
 		return ""
 	}
-	return Fit(Plain(compact(s.Output)), previewCells)
+	return Fit(Plain(compact(value)), cells)
 }
 
 // detail shows one step in full.

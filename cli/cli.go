@@ -1,0 +1,186 @@
+// Package cli is the command line: one file for each command, all of them
+// around the definitions of the program that uses it. A Go program with its own
+// controllers and workflows gets the same commands as pi-workflows.
+//
+// Results go to stdout, progress and errors to stderr. The JSON results and
+// error codes are a contract: docs/cli-json.md.
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"piworkflows/clock"
+	"piworkflows/host"
+)
+
+// Name is the name of the program in help and error messages.
+const Name = "pi-workflows"
+
+// Options say what a command line is made of. The zero value of a field takes
+// its default.
+type Options struct {
+	// Definitions are the controllers and workflows of the program.
+	Definitions host.Definitions
+	// ExtraCommands adds commands of the program's own; they share the global
+	// flags, and the errors that they return are reported like all others.
+	ExtraCommands func(*App) []*cobra.Command
+	// Version is what the command version prints; "dev" by default.
+	Version string
+	// Stdin, Stdout and Stderr are those of the process by default. Colours are
+	// used if Stdout is a terminal.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Clock is clock.System by default.
+	Clock clock.Clock
+	// Getenv reads the environment; os.Getenv by default.
+	Getenv func(string) string
+	// Actor is recorded as the author of changes; by default user@host of the
+	// process.
+	Actor string
+}
+
+// App is a command line. Execute may be called several times, also by a command
+// that wants to run another.
+type App struct {
+	o     Options
+	flags globalFlags
+	// catalog holds the compiled definitions once a command asked for them.
+	catalog *host.Catalog
+}
+
+// New returns the command line of a program.
+func New(o Options) *App {
+	o.Version = cmp.Or(o.Version, "dev")
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
+	}
+	if o.Stderr == nil {
+		o.Stderr = os.Stderr
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	return &App{o: o}
+}
+
+// Execute runs one command and returns the exit code of the process (see
+// docs/cli-json.md). An ended ctx ends the command; it should stand for the
+// interruption by a person or a supervisor.
+func (a *App) Execute(ctx context.Context, args []string) int {
+	call := &App{o: a.o, catalog: a.catalog}
+	err := call.root(args).ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if ctx.Err() != nil {
+		err = errors.Join(ErrInterrupted, err)
+	}
+	call.report(err, call.flags.json() || wantsJSON(args))
+	return exitCode(err)
+}
+
+// Run runs a command from within another one. It returns the error instead of
+// reporting it.
+func (a *App) Run(ctx context.Context, args ...string) error {
+	if a.flags.noColor {
+		args = append(args, "--no-color")
+	}
+	call := &App{o: a.o, catalog: a.catalog}
+	return call.root(args).ExecuteContext(ctx)
+}
+
+// Stdout is where a command writes its result.
+func (a *App) Stdout() io.Writer { return a.o.Stdout }
+
+// Stderr is where a command writes its progress.
+func (a *App) Stderr() io.Writer { return a.o.Stderr }
+
+// Clock is the clock of the program.
+func (a *App) Clock() clock.Clock { return a.o.Clock }
+
+// Catalog returns the compiled definitions of the program, or everything that
+// is wrong with them.
+func (a *App) Catalog() (*host.Catalog, error) {
+	if a.catalog == nil {
+		catalog, err := a.o.Definitions.Compile()
+		if err != nil {
+			return nil, err
+		}
+		a.catalog = catalog
+	}
+	return a.catalog, nil
+}
+
+// Places are the project, store and runs that the global flags name; empty ones
+// are left to their defaults.
+func (a *App) Places() host.Places { return a.flags.places }
+
+// The groups of commands in the help.
+const (
+	groupResources = "resources"
+	groupRuns      = "runs"
+	groupProgram   = "program"
+)
+
+func (a *App) root(args []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:           Name,
+		Short:         "Controllers and workflows that are durable, in one binary",
+		Long:          "Keeps comparing what you asked for with what is there, and works on the difference:\ncontrollers over durable resources, and finite workflows that they start.",
+		Version:       a.o.Version,
+		SilenceErrors: true,
+		// Two wrong letters are still a typing error.
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		Args:                       noSuchCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return a.flags.validate()
+		},
+	}
+	root.SetArgs(args)
+	root.SetIn(a.o.Stdin)
+	root.SetOut(a.o.Stdout)
+	root.SetErr(a.o.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongUsage(cmd, "%v", err) })
+	a.flags.register(root.PersistentFlags())
+	a.addCommands(root)
+	return root
+}
+
+func (a *App) addCommands(root *cobra.Command) {
+	root.AddGroup(
+		&cobra.Group{ID: groupResources, Title: "Resources and controllers:"},
+		&cobra.Group{ID: groupRuns, Title: "Workflows and runs:"},
+		&cobra.Group{ID: groupProgram, Title: "The program:"},
+	)
+	for group, commands := range map[string][]*cobra.Command{
+		groupResources: {
+			a.hostCommand(), a.controllersCommand(), a.controllerCommand(), a.applyCommand(),
+			a.reconcileCommand(), a.deleteCommand(), a.waitCommand(), a.eventsCommand(),
+		},
+		groupRuns:    {a.runCommand(), a.runsCommand(), a.viewCommand(), a.graphCommand()},
+		groupProgram: {a.versionCommand()},
+	} {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	if a.o.ExtraCommands != nil {
+		root.AddCommand(a.o.ExtraCommands(a)...)
+	}
+	addCompletion(root)
+}

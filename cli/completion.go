@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/runqueue"
+)
+
+// addCompletion adds the command completion, which writes a script for bash,
+// zsh, fish or PowerShell, and puts it and help into a group.
+func addCompletion(root *cobra.Command) {
+	root.SetCompletionCommandGroupID(groupProgram)
+	root.SetHelpCommandGroupID(groupProgram)
+	root.InitDefaultCompletionCmd()
+}
+
+// completionTime bounds how long a shell waits for suggestions.
+const completionTime = 2 * time.Second
+
+// suggest returns what the next argument may be, given those before it.
+type suggest func(ctx context.Context, args []string) ([]string, error)
+
+// complete makes a completion of suggestions. What goes wrong leaves the shell
+// without any: there is nobody to tell.
+func (a *App) complete(names suggest) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := clock.WithTimeoutCause(cmd.Context(), a.o.Clock, completionTime, context.DeadlineExceeded)
+		defer cancel()
+		list, err := names(ctx, args)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (a *App) controllerNames(_ context.Context, args []string) ([]string, error) {
+	catalog, err := a.Catalog()
+	if err != nil || len(args) > 0 {
+		return nil, err
+	}
+	return catalog.Controllers.Names(), nil
+}
+
+// resourceNames suggests a controller, then one of its keys.
+func (a *App) resourceNames(ctx context.Context, args []string) (keys []string, err error) {
+	if len(args) != 1 {
+		return a.controllerNames(ctx, args)
+	}
+	err = a.withExisting(ctx, func(_ host.Paths, s host.Store) error {
+		if s == nil {
+			return nil
+		}
+		page, err := s.List(ctx, controller.ListQuery{Controller: args[0], Limit: 1000})
+		for _, item := range page.Items {
+			keys = append(keys, item.Resource.Metadata.Key)
+		}
+		return err
+	})
+	return keys, err
+}
+
+func (a *App) workflowNames(_ context.Context, args []string) ([]string, error) {
+	catalog, err := a.Catalog()
+	if err != nil || len(args) > 0 {
+		return nil, err
+	}
+	return catalog.WorkflowNames(), nil
+}
+
+func (a *App) runIDs(ctx context.Context, args []string) (ids []string, err error) {
+	if len(args) > 0 {
+		return nil, nil
+	}
+	err = a.withExisting(ctx, func(_ host.Paths, s host.Store) error {
+		if s == nil {
+			return nil
+		}
+		rows, err := s.Runs(ctx, runqueue.Query{})
+		for _, row := range rows {
+			ids = append(ids, row.RunID)
+		}
+		return err
+	})
+	return ids, err
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/view"
+)
+
+// recentEvents is how many events the picture of a resource has.
+const recentEvents = 20
+
+func (a *App) controllerCommand() *cobra.Command {
+	var watch bool
+	cmd := &cobra.Command{
+		Use:               "controller CONTROLLER KEY",
+		Short:             "Show one resource with conditions, effects, child runs and events",
+		Args:              exactArgs("CONTROLLER", "KEY"),
+		ValidArgsFunction: a.complete(a.resourceNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref := refArgs(args)
+			return a.withResource(cmd.Context(), ref, func(s host.Store) error {
+				return a.showResource(cmd.Context(), s, ref, watch)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "show it again whenever it changes, until it is deleted")
+	return cmd
+}
+
+func refArgs(args []string) controller.Ref { return controller.Ref{Controller: args[0], Key: args[1]} }
+
+// picture is everything that is known of one resource.
+type picture struct {
+	resource controller.Raw
+	queue    controller.QueueRow
+	effects  []controller.EffectRecord
+	children []controller.ChildRun
+	events   []controller.Event
+}
+
+func takePicture(ctx context.Context, s host.Store, ref controller.Ref) (p picture, err error) {
+	if p.resource, err = s.Get(ctx, ref); err != nil {
+		return p, err
+	}
+	if p.queue, err = s.Queue(ctx, ref); err != nil {
+		return p, err
+	}
+	if p.effects, err = s.Effects(ctx, ref); err != nil {
+		return p, err
+	}
+	if p.children, err = s.Children(ctx, ref); err != nil {
+		return p, err
+	}
+	p.events, err = s.Events(ctx, controller.EventQuery{Controller: ref.Controller, Key: ref.Key, Limit: recentEvents})
+	return p, err
+}
+
+func (a *App) showResource(ctx context.Context, s host.Store, ref controller.Ref, watch bool) error {
+	from, err := s.Head(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := takePicture(ctx, s, ref)
+	if err != nil {
+		return err
+	}
+	if err := a.printPicture(p, watch); err != nil || !watch {
+		return err
+	}
+	return a.watchResource(ctx, s, ref, from)
+}
+
+// watchResource shows the resource after each change. Its deletion is the end.
+func (a *App) watchResource(ctx context.Context, s host.Store, ref controller.Ref, from controller.Cursor) error {
+	for {
+		changes, err := s.Changes(ctx, from, controller.ChangeFilter{Controller: ref.Controller, Key: ref.Key})
+		if err != nil {
+			return err
+		}
+		from = changes.Next
+		p, err := takePicture(ctx, s, ref)
+		if errors.Is(err, controller.ErrNotFound) {
+			a.say("%s is deleted", view.Plain(ref.String()))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.printPicture(p, true); err != nil {
+			return err
+		}
+	}
+}
+
+type controllerResult struct {
+	head
+	Resource  controller.Raw            `json:"resource"`
+	Ready     controller.Readiness      `json:"ready"`
+	Queue     queueLine                 `json:"queue"`
+	Effects   []controller.EffectRecord `json:"effects"`
+	Workflows []childLine               `json:"workflows"`
+	Events    []eventLine               `json:"events"`
+}
+
+func (a *App) printPicture(p picture, stream bool) error {
+	if !a.flags.json() {
+		return a.print(a.drawPicture(p, stream))
+	}
+	result := controllerResult{
+		schema("controller"), p.resource, controller.ReadinessOf(p.resource), queueOf(p.queue),
+		slices.Concat([]controller.EffectRecord{}, p.effects), childrenOf(p.children), eventsOf(p.events),
+	}
+	if stream {
+		return a.streamJSON(result)
+	}
+	return a.printJSON(result)
+}
+
+// clearScreen moves a terminal to its upper left corner and empties it.
+const clearScreen = "\x1b[H\x1b[2J"
+
+func (a *App) drawPicture(p picture, stream bool) string {
+	parts := []string{
+		a.pictureHead(p), a.conditionTable(p.resource.Status.Conditions), a.effectTable(p.effects),
+		a.childTable(p.children), a.eventTable(p.events),
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	text := strings.Join(parts, "\n")
+	switch {
+	case !stream:
+		return text
+	case a.Interactive():
+		return clearScreen + text
+	default:
+		return text + strings.Repeat("─", view.DefaultWidth) + "\n"
+	}
+}
+
+// pictureHead has a line for each fact, with its name in the first column.
+func (a *App) pictureHead(p picture) string {
+	m, ready := p.resource.Metadata, controller.ReadinessOf(p.resource)
+	facts := [][2]string{
+		{"ready", strings.TrimSpace(a.readiness(ready.Status) + "  " + view.Plain(ready.Reason))},
+		{"", view.PlainLines(ready.Message)},
+		{"generation", fmt.Sprintf("%d, observed %d", m.Generation, p.resource.Status.ObservedGeneration)},
+		{"version", strconv.FormatInt(m.ResourceVersion, 10)},
+		{"age", a.age(m.UID)},
+		{"queue", queueText(queueOf(p.queue), a.o.Clock.Now())},
+		{"last error", view.PlainLines(p.queue.LastError)},
+		{"deleting", deletionText(m)},
+		{"spec", view.Document(p.resource.Spec)},
+		{"status", view.Document(p.resource.Status.ControllerStatus)},
+	}
+	return a.Style().Palette.Bold(view.Plain(m.Ref().String())) + "\n" + view.Facts(facts, a.Style())
+}
+
+func deletionText(m controller.Metadata) string {
+	switch {
+	case !m.Deleting():
+		return ""
+	case len(m.Finalizers) == 0:
+		return "since " + clock.Format(*m.DeletionTimestamp)
+	default:
+		return fmt.Sprintf("since %s, held by %s", clock.Format(*m.DeletionTimestamp), view.Plain(strings.Join(m.Finalizers, ", ")))
+	}
+}
+
+func (a *App) conditionTable(list []controller.Condition) string {
+	rows := make([][]string, len(list))
+	for i, c := range list {
+		rows[i] = []string{
+			view.Plain(c.Type), a.readiness(c.Status), view.Plain(c.Reason), strconv.FormatInt(c.ObservedGeneration, 10),
+			a.since(c.LastTransitionTime), view.Plain(c.Message),
+		}
+	}
+	return a.section([]view.Column{
+		{Title: "CONDITION", Flex: true}, {Title: "STATUS"}, {Title: "REASON", Flex: true}, {Title: "GEN", Right: true},
+		{Title: "SINCE", Right: true}, {Title: "MESSAGE", Flex: true},
+	}, rows)
+}
+
+func (a *App) effectTable(list []controller.EffectRecord) string {
+	rows := make([][]string, len(list))
+	for i, e := range list {
+		detail := e.ExternalRef
+		if e.Error != "" {
+			detail = e.Error
+		}
+		rows[i] = []string{view.Plain(e.Key), view.Plain(e.Kind), a.effectState(e.State), a.since(e.StartedAt), view.Plain(detail)}
+	}
+	return a.section([]view.Column{
+		{Title: "EFFECT", Flex: true}, {Title: "KIND", Flex: true}, {Title: "STATE"}, {Title: "AGE", Right: true},
+		{Title: "REFERENCE OR ERROR", Flex: true},
+	}, rows)
+}
+
+func (a *App) effectState(s controller.EffectState) string {
+	p := a.Style().Palette
+	switch s {
+	case controller.EffectApplied:
+		return p.Good(string(s))
+	case controller.EffectRejected:
+		return p.Bad(string(s))
+	default:
+		return p.Warm(string(s))
+	}
+}
+
+func (a *App) childTable(list []controller.ChildRun) string {
+	rows := make([][]string, len(list))
+	for i, c := range list {
+		rows[i] = []string{
+			view.Plain(c.RequestKey), view.Plain(string(c.State)), strconv.Itoa(c.Attempt), view.Plain(c.RunID), view.Plain(c.Error),
+		}
+	}
+	return a.section([]view.Column{
+		{Title: "CHILD RUN", Flex: true}, {Title: "STATE"}, {Title: "ATTEMPT", Right: true}, {Title: "RUN"},
+		{Title: "ERROR", Flex: true},
+	}, rows)
+}
+
+// section is a table, or nothing if it has no rows.
+func (a *App) section(columns []view.Column, rows [][]string) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	return view.Table(columns, rows, a.Style())
+}
+
+func (a *App) since(t time.Time) string { return view.Age(a.o.Clock.Now().Sub(t)) }

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/view"
+)
+
+type deleteResult struct {
+	head
+	Controller string `json:"controller"`
+	Key        string `json:"key"`
+	// Deleted is false while the deletion waits for the controller.
+	Deleted bool `json:"deleted"`
+	// Resource is absent once it is deleted.
+	Resource *controller.Raw `json:"resource,omitempty"`
+}
+
+func (a *App) deleteCommand() *cobra.Command {
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "delete CONTROLLER KEY",
+		Short: "Ask for the deletion of a resource",
+		Long: "The resource goes once its controller has cleaned up and removed its finalizers;\n" +
+			"at once if there is nothing to clean up.",
+		Args:              exactArgs("CONTROLLER", "KEY"),
+		ValidArgsFunction: a.complete(a.resourceNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref := refArgs(args)
+			return a.withResource(cmd.Context(), ref, func(s host.Store) error {
+				result, err := a.deleteResource(cmd.Context(), s, ref, wait, timeout)
+				if err != nil {
+					return err
+				}
+				return a.printDeleted(result)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the resource is gone")
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultWait, "how long --wait waits")
+	return cmd
+}
+
+func (a *App) deleteResource(ctx context.Context, s host.Store, ref controller.Ref, wait bool, timeout time.Duration) (deleteResult, error) {
+	done, err := s.RequestDeletion(ctx, controller.Deletion{Ref: ref, Actor: a.actor()})
+	if err != nil {
+		return deleteResult{}, err
+	}
+	result := deleteResult{head: schema("delete"), Controller: ref.Controller, Key: ref.Key, Deleted: done.Deleted}
+	if !done.Deleted && wait {
+		w := waiter{store: s, ref: ref, uid: done.Resource.Metadata.UID}
+		_, err = w.run(ctx, a.o.Clock, timeout)
+		result.Deleted = err == nil
+	}
+	if !result.Deleted {
+		result.Resource = &done.Resource
+	}
+	return result, err
+}
+
+func (a *App) printDeleted(r deleteResult) error {
+	if a.flags.json() {
+		return a.printJSON(r)
+	}
+	name := view.Plain(controller.Ref{Controller: r.Controller, Key: r.Key}.String())
+	if r.Deleted {
+		return a.print(name + " deleted\n")
+	}
+	if held := r.Resource.Metadata.Finalizers; len(held) > 0 {
+		return a.print(name + " deletion requested, held by " + view.Plain(strings.Join(held, ", ")) + "\n")
+	}
+	return a.print(name + " deletion requested\n")
+}

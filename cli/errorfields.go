@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"errors"
+
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/internal/canonical"
+	"piworkflows/lease"
+	"piworkflows/runqueue"
+	"piworkflows/view"
+	"piworkflows/workflow"
+)
+
+type fields = map[string]any
+
+// errorFields returns what the typed error within err knows, under the names
+// of the JSON contract.
+func errorFields(err error) fields {
+	for _, known := range []func(error) (fields, bool){
+		field(func(e *controller.LimitError) fields {
+			return fields{"what": e.What, "limit": e.Limit, "size": e.Size, "unit": e.Unit}
+		}),
+		field(func(e *controller.NotFoundError) fields { return refFields(e.Ref) }),
+		field(func(e *controller.DeletingError) fields { return refFields(e.Ref) }),
+		field(func(e *controller.ConflictError) fields {
+			f := refFields(e.Ref)
+			f["expected"], f["current"] = e.Expected, e.Current
+			return f
+		}),
+		field(func(e *controller.NameError) fields { return fields{"what": e.What, "value": e.Value, "rule": e.Rule} }),
+		field(func(e *controller.SpecError) fields {
+			return fields{"controller": e.Controller, "problems": e.Problems}
+		}),
+		field(func(e *controller.UnknownControllerError) fields {
+			return fields{"name": e.Name, "known": orEmpty(e.Known)}
+		}),
+		field(func(e *controller.UnknownWorkflowError) fields {
+			return fields{"name": e.Name, "known": orEmpty(e.Known)}
+		}),
+		field(func(e *workflow.InvalidError) fields {
+			return fields{"workflow": e.Workflow, "problems": problems(e.Problems)}
+		}),
+		field(func(e *canonical.Error) fields { return fields{"pointer": e.Pointer, "offset": e.Offset} }),
+		field(func(e *host.HeldError) fields { return fields{"lock": e.Lock, "holder": e.Holder} }),
+		field(func(e *lease.LostError) fields { return fields{"what": e.What, "reason": e.Reason} }),
+		field(func(e *runqueue.NotFoundError) fields { return fields{"runId": e.RunID} }),
+		field(func(e *view.StepError) fields { return fields{"runId": e.RunID, "step": e.Step, "steps": e.Steps} }),
+		field(func(e *RunError) fields { return fields{"runId": e.RunID, "status": e.Status} }),
+		field(func(e *TimeoutError) fields {
+			return fields{"for": e.For, "last": e.Last, "timeoutMs": e.Timeout.Milliseconds()}
+		}),
+		field(func(e *UnfinishedError) fields { return fields{"failed": pendingsOf(e.Failed)} }),
+	} {
+		if f, ok := known(err); ok {
+			return f
+		}
+	}
+	return nil
+}
+
+// field gives the fields of one type of error.
+func field[E error](read func(E) fields) func(error) (fields, bool) {
+	return func(err error) (fields, bool) {
+		e, ok := errors.AsType[E](err)
+		if !ok {
+			return nil, false
+		}
+		return read(e), true
+	}
+}
+
+func refFields(r controller.Ref) fields { return fields{"controller": r.Controller, "key": r.Key} }
+
+// problems gives the problems of a definition their names in JSON.
+func problems(list []workflow.Problem) []fields {
+	out := make([]fields, len(list))
+	for i, p := range list {
+		out[i] = fields{"place": p.Place, "message": p.Message}
+	}
+	return out
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

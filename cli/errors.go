@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piworkflows/internal/canonical"
+	"piworkflows/view"
+	"piworkflows/workflow"
+)
+
+// The exit codes. Spec: command line, Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitConflict    = 4
+	exitTimeout     = 5
+	exitInterrupted = 130
+)
+
+// ErrInterrupted is the cause of an ended context that stands for a signal; the
+// command ends with exit code 130.
+var ErrInterrupted = errors.New("interrupted")
+
+// codes maps the stable codes of errors to exit codes. A code that is not here
+// is a failure.
+var codes = map[string]int{
+	"usage":              exitUsage,
+	"invalid_json":       exitUsage,
+	"invalid_input":      exitUsage,
+	"invalid_name":       exitUsage,
+	"invalid_spec":       exitUsage,
+	"invalid_workflow":   exitUsage,
+	"invalid_run_id":     exitUsage,
+	"invalid_cursor":     exitUsage,
+	"invalid_project":    exitUsage,
+	"limit_exceeded":     exitUsage,
+	"duplicate_workflow": exitUsage,
+	"not_a_demo":         exitUsage,
+	"invalid_ref_name":   exitUsage,
+	"repository_missing": exitUsage,
+	"unsupported_store":  exitUsage,
+	"foreign_store":      exitUsage,
+	"store_version":      exitUsage,
+	"not_found":          exitNotFound,
+	"run_not_found":      exitNotFound,
+	"step_not_found":     exitNotFound,
+	"file_not_found":     exitNotFound,
+	"unknown_controller": exitNotFound,
+	"unknown_workflow":   exitNotFound,
+	"version_conflict":   exitConflict,
+	"being_deleted":      exitConflict,
+	"host_running":       exitConflict,
+	"claim_lost":         exitConflict,
+	"effect_conflict":    exitConflict,
+	"child_conflict":     exitConflict,
+	"wait_timeout":       exitTimeout,
+	"interrupted":        exitInterrupted,
+}
+
+// exitCode is the one place that maps an error to the exit code of the process.
+func exitCode(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if code, ok := codes[codeOf(err)]; ok {
+		return code
+	}
+	return exitFailed
+}
+
+// coded is an error with a stable code.
+type coded interface{ ErrorCode() string }
+
+// codeOf returns the stable code of an error.
+func codeOf(err error) string {
+	if errors.Is(err, ErrInterrupted) || errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	if c, ok := errors.AsType[interface {
+		error
+		coded
+	}](err); ok {
+		return c.ErrorCode()
+	}
+	if _, ok := errors.AsType[*canonical.Error](err); ok {
+		return "invalid_json"
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "file_not_found"
+	}
+	return "failed"
+}
+
+// report writes an error to stderr: a line for people and, if JSON is wanted,
+// an object for programs.
+func (a *App) report(err error, asJSON bool) {
+	fmt.Fprintf(a.o.Stderr, "%s: %s\n", Name, message(err))
+	if asJSON {
+		writeErrorJSON(a.o.Stderr, err)
+	}
+}
+
+// message is an error on one line, but for a list of problems with each on its
+// own.
+func message(err error) string {
+	if errors.Is(err, ErrInterrupted) {
+		return ErrInterrupted.Error()
+	}
+	if _, ok := errors.AsType[*workflow.InvalidError](err); ok {
+		return view.PlainLines(err.Error())
+	}
+	return view.Plain(err.Error())
+}
+
+// writeErrorJSON writes {"error":{"code","message",…}} with the fields of the
+// error.
+func writeErrorJSON(w io.Writer, err error) {
+	body := map[string]any{"code": codeOf(err), "message": message(err)}
+	maps.Copy(body, errorFields(err))
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(map[string]any{"error": body}) // stderr is the last resort
+}
+
+// UsageError says that a command was called wrongly.
+type UsageError struct {
+	// Command is the full name of the command, empty for the program itself.
+	Command string
+	Reason  string
+}
+
+func (e *UsageError) Error() string {
+	return fmt.Sprintf("%s: see `%s --help`", e.Reason, strings.TrimSpace(Name+" "+e.Command))
+}
+
+// ErrorCode is the stable code of the error.
+func (*UsageError) ErrorCode() string { return "usage" }
+
+func wrongUsage(cmd *cobra.Command, format string, args ...any) error {
+	command := strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), Name))
+	return &UsageError{Command: command, Reason: fmt.Sprintf(format, args...)}
+}
+
+// TimeoutError says that what a command waited for did not come in time.
+type TimeoutError struct {
+	// For names what was waited for, Last how it stands now.
+	For, Last string
+	Timeout   time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("waited %s for %s in vain; %s: wait longer with --timeout, or see why with controller",
+		e.Timeout, e.For, e.Last)
+}
+
+// ErrorCode is the stable code of the error.
+func (*TimeoutError) ErrorCode() string { return "wait_timeout" }

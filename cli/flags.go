@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"piworkflows/host"
+)
+
+// globalFlags are the flags that every command has.
+type globalFlags struct {
+	places  host.Places
+	output  string
+	noColor bool
+	verbose bool
+}
+
+const (
+	outputTable = "table"
+	outputJSON  = "json"
+)
+
+func (f *globalFlags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.places.Project, "project", "", "project `dir`ectory (default: the current directory)")
+	set.StringVar(&f.places.Store, "store", "", "SQLite `file` of the resources (default: the project's own)")
+	set.StringVar(&f.places.Runs, "runs", "", "`dir`ectory of the run bundles (default: the user's)")
+	set.StringVarP(&f.output, "output", "o", outputTable, "`form` of results: table or json")
+	set.BoolVar(&f.noColor, "no-color", false, "no colours, also on a terminal")
+	set.BoolVarP(&f.verbose, "verbose", "v", false, "say more on stderr")
+}
+
+// validate is the one check of the global flags. Places are resolved, and
+// checked, by host.Locate when a command needs them.
+func (f *globalFlags) validate() error {
+	if !slices.Contains([]string{outputTable, outputJSON}, f.output) {
+		return &UsageError{Reason: fmt.Sprintf("-o %.40q is neither table nor json", f.output)}
+	}
+	return nil
+}
+
+func (f *globalFlags) json() bool { return f.output == outputJSON }
+
+// wantsJSON looks for -o json by itself, for errors that keep the flags from
+// being parsed.
+func wantsJSON(args []string) bool {
+	text := " " + strings.Join(args, " ") + " "
+	for _, form := range []string{" -o json ", " -o=json ", " -ojson ", " --output json ", " --output=json "} {
+		if strings.Contains(text, form) {
+			return true
+		}
+	}
+	return false
+}
+
+// Logger writes to stderr: what went wrong, with -v everything.
+func (a *App) Logger() *slog.Logger { return a.logger(slog.LevelWarn) }
+
+// logger writes what is at least as severe as a level, with -v everything.
+func (a *App) logger(level slog.Level) *slog.Logger {
+	if a.flags.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.o.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// exactArgs demands the named arguments and no more.
+func exactArgs(names ...string) cobra.PositionalArgs { return rangeArgs(len(names), names...) }
+
+// rangeArgs demands the first of the named arguments and takes the others.
+func rangeArgs(least int, names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return wrongUsage(cmd, "%s is missing", strings.Join(names[len(args):least], " and "))
+		case len(args) > len(names):
+			return wrongUsage(cmd, "%.80q is one argument too many", args[len(names)])
+		}
+		return nil
+	}
+}
+
+// noSuchCommand refuses what the root command does not know.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		hint = ", did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return wrongUsage(cmd, "there is no command %.80q%s", args[0], hint)
+}
+
+// JSON reports whether results are to be JSON.
+func (a *App) JSON() bool { return a.flags.json() }

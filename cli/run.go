@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"piworkflows/engine"
+	"piworkflows/host"
+	"piworkflows/internal/canonical"
+	"piworkflows/runbundle"
+	"piworkflows/view"
+)
+
+type runResult struct {
+	head
+	RunID       string           `json:"runId"`
+	Status      runbundle.Status `json:"status"`
+	FinalOutput json.RawMessage  `json:"finalOutput,omitempty"`
+	WaitingOn   string           `json:"waitingOn,omitempty"`
+	Error       string           `json:"error,omitempty"`
+	// Bundle is the folder of the record.
+	Bundle string `json:"bundle"`
+}
+
+// RunError says that a run that was followed to its end did not succeed.
+type RunError struct {
+	RunID  string
+	Status runbundle.Status
+	// Code is the code of the run's error; Reason its text.
+	Code, Reason string
+}
+
+func (e *RunError) Error() string {
+	return fmt.Sprintf("run %s ended as %s: %s: look at it with view %s", e.RunID, e.Status, e.Reason, e.RunID)
+}
+
+// ErrorCode is the stable code of the error.
+func (*RunError) ErrorCode() string { return "run_failed" }
+
+func (a *App) runCommand() *cobra.Command {
+	var input source
+	cmd := &cobra.Command{
+		Use:   "run WORKFLOW [--input JSON | -f FILE]",
+		Short: "Start a run of a workflow and follow it",
+		Long: "Runs the workflow in this process. Progress goes to stderr, the final output to stdout.\n" +
+			"An interruption cancels the run.",
+		Args:              exactArgs("WORKFLOW"),
+		ValidArgsFunction: a.complete(a.workflowNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("input") && cmd.Flags().Changed("file") {
+				return wrongUsage(cmd, "give --input or -f, not both")
+			}
+			return a.runWorkflow(cmd.Context(), args[0], input)
+		},
+	}
+	cmd.Flags().StringVar(&input.literal, "input", "", "the run input as `JSON` (default: null)")
+	cmd.Flags().StringVarP(&input.file, "file", "f", "", "the run input from a `file`, - for stdin")
+	return cmd
+}
+
+func (a *App) runWorkflow(ctx context.Context, name string, from source) error {
+	catalog, err := a.Catalog()
+	if err != nil {
+		return err
+	}
+	if _, err := catalog.Workflow(name); err != nil {
+		return err
+	}
+	input, err := a.runInput(from)
+	if err != nil {
+		return err
+	}
+	return a.withStore(ctx, func(paths host.Paths, s host.Store) error {
+		p := &runProgress{app: a, palette: a.ProgressPalette()}
+		o := host.Options{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(), Observe: p.hear}
+		result, err := host.RunWorkflow(ctx, o, s, name, input)
+		if err != nil {
+			return err
+		}
+		if err := a.printRun(paths, result); err != nil {
+			return err
+		}
+		return failureOf(result)
+	})
+}
+
+func (a *App) runInput(from source) (json.RawMessage, error) {
+	if !from.given() {
+		return json.RawMessage("null"), nil
+	}
+	input, err := from.read(a.o.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	if err := canonical.Check(input); err != nil {
+		return nil, fmt.Errorf("the run input: %w", err)
+	}
+	return input, nil
+}
+
+func (a *App) printRun(paths host.Paths, r engine.Result) error {
+	if a.flags.json() {
+		return a.printJSON(runResult{
+			schema("run"), r.RunID, r.Status, r.FinalOutput, r.WaitingOn, r.Error, filepath.Join(paths.Runs, r.RunID),
+		})
+	}
+	if len(r.FinalOutput) == 0 {
+		return nil
+	}
+	return a.print(view.Document(r.FinalOutput) + "\n")
+}
+
+// failureOf is the error of a run that did not succeed. A run that waits did
+// what it could.
+func failureOf(r engine.Result) error {
+	if r.Status == runbundle.Completed || r.Status == runbundle.Waiting {
+		return nil
+	}
+	return &RunError{r.RunID, r.Status, r.ErrorCode, r.Error}
+}
+
+// runProgress tells on stderr how a run goes on, one line for each event.
+type runProgress struct {
+	app     *App
+	palette view.Palette
+}
+
+func (p *runProgress) hear(e host.RunEvent) {
+	payload, err := e.Event.Decode()
+	if err != nil {
+		return // progress is a courtesy; the record is checked by its readers
+	}
+	node := view.Plain(e.Event.NodeID)
+	switch said := payload.(type) {
+	case runbundle.RunStarted:
+		p.line("run %s", e.RunID)
+	case runbundle.NodeStarted:
+		if detail := view.Plain(said.StatusDetail); detail != "" {
+			p.line("  %s %s  %s", p.palette.Warm("●"), node, detail)
+		}
+	case runbundle.NodeEnded:
+		p.line("  %s %s  %s", view.Mark(said.Outcome, p.palette), node, p.palette.Dim(endText(said)))
+	case runbundle.RunEnded:
+		p.line("%s", endLine(said, p.palette))
+	}
+}
+
+// progressCells keeps a line of progress short.
+const progressCells = 60
+
+func endText(n runbundle.NodeEnded) string {
+	text := view.Duration(durationOf(n.DurationMs))
+	if n.Outcome != runbundle.OutcomeOK {
+		return text + "  " + view.Fit(view.Plain(n.Error), progressCells)
+	}
+	return text + "  " + view.Preview(n.Output, progressCells)
+}
+
+func endLine(e runbundle.RunEnded, p view.Palette) string {
+	text := view.Status(e.Status, false, p)
+	if e.WaitingOn != "" {
+		text += " at " + view.Plain(e.WaitingOn)
+	}
+	return text
+}
+
+func (p *runProgress) line(format string, args ...any) { p.app.say(format, args...) }

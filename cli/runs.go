@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"piworkflows/clock"
+	"piworkflows/host"
+	"piworkflows/runbundle"
+	"piworkflows/runqueue"
+	"piworkflows/view"
+)
+
+// scannedRuns is how many rows are looked at for a status: it is the largest
+// page of the run table.
+const scannedRuns = 1000
+
+type runsFlags struct {
+	status string
+	limit  int
+}
+
+type runsResult struct {
+	head
+	Runs []runLine `json:"runs"`
+}
+
+type runLine struct {
+	RunID    string `json:"runId"`
+	Workflow string `json:"workflow"`
+	// Status is queued, parked, or that of the bundle.
+	Status string `json:"status"`
+	// StartedAt and FinishedAt are absent until then.
+	CreatedAt  string `json:"createdAt"`
+	StartedAt  string `json:"startedAt,omitempty"`
+	FinishedAt string `json:"finishedAt,omitempty"`
+	Steps      int    `json:"steps"`
+	// ChildOf is the request of a child run, Attempt counts its attempts.
+	ChildOf string `json:"childOf,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+func (a *App) runsCommand() *cobra.Command {
+	var f runsFlags
+	cmd := &cobra.Command{
+		Use:               "runs",
+		Short:             "List the runs of the project, the newest first",
+		Args:              rangeArgs(0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkLimit(cmd, f.limit, scannedRuns); err != nil {
+				return err
+			}
+			return a.withExisting(cmd.Context(), func(paths host.Paths, s host.Store) error {
+				lines, err := listRuns(cmd.Context(), paths, s, f)
+				if err != nil {
+					return err
+				}
+				return a.printRuns(lines)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.status, "status", "", "only runs of this `status`, for example failed")
+	cmd.Flags().IntVar(&f.limit, "limit", 100, "at most `n` runs, 1 to 1000")
+	return cmd
+}
+
+// listRuns joins the run table of the project with what the bundles say. The
+// folder of bundles is shared, so only the table tells whose a run is.
+func listRuns(ctx context.Context, paths host.Paths, s host.Store, f runsFlags) ([]runLine, error) {
+	if s == nil {
+		return []runLine{}, nil
+	}
+	q := runqueue.Query{Limit: f.limit}
+	if f.status != "" {
+		q.Limit = scannedRuns
+	}
+	rows, err := s.Runs(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]runLine, 0, len(rows))
+	for _, row := range rows {
+		line := runLineOf(row, paths.Runs)
+		if f.status != "" && line.Status != f.status {
+			continue
+		}
+		if lines = append(lines, line); len(lines) == f.limit {
+			break
+		}
+	}
+	return lines, nil
+}
+
+// runLineOf reads the bundle of a row. One that is not there yet, or cannot be
+// read, leaves what the row knows.
+func runLineOf(row runqueue.Row, root string) runLine {
+	line := runLine{
+		RunID: row.RunID, Workflow: row.Workflow, Status: string(row.Status), CreatedAt: clock.Format(row.CreatedAt),
+		ChildOf: row.ChildOf, Attempt: row.Attempt, Error: row.Error,
+	}
+	b, err := runbundle.Read(filepath.Join(root, row.RunID))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			line.Error = err.Error()
+		}
+		return line
+	}
+	line.Status, line.Steps = statusOf(b), len(b.State.Steps)
+	line.StartedAt = b.State.StartedAt.String()
+	if b.State.Status.Terminal() {
+		line.FinishedAt = b.State.FinishedAt.String()
+	}
+	if b.State.Error != "" {
+		line.Error = b.State.Error
+	}
+	return line
+}
+
+// statusOf is the status of a bundle, with interrupted told from failed.
+func statusOf(b *runbundle.Bundle) string {
+	if b.Interrupted() {
+		return "interrupted"
+	}
+	return string(b.State.Status)
+}
+
+func (a *App) printRuns(lines []runLine) error {
+	if a.flags.json() {
+		return a.printJSON(runsResult{schema("runs"), lines})
+	}
+	if len(lines) == 0 {
+		a.say("there are no such runs: start one with %s run", Name)
+		return nil
+	}
+	p := a.Style().Palette
+	rows := make([][]string, len(lines))
+	for i, l := range lines {
+		rows[i] = []string{
+			view.Plain(l.RunID), view.Plain(l.Workflow), view.Status(runbundle.Status(l.Status), false, p),
+			strconv.Itoa(l.Steps), a.sinceText(l.CreatedAt), took(l),
+		}
+	}
+	return a.print(a.section([]view.Column{
+		{Title: "RUN"}, {Title: "WORKFLOW", Flex: true}, {Title: "STATUS"}, {Title: "STEPS", Right: true},
+		{Title: "AGE", Right: true}, {Title: "TOOK", Right: true},
+	}, rows))
+}
+
+func (a *App) sinceText(text string) string {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return "-"
+	}
+	return a.since(t)
+}
+
+func took(l runLine) string {
+	start, err := time.Parse(time.RFC3339, l.StartedAt)
+	end, err2 := time.Parse(time.RFC3339, l.FinishedAt)
+	if err != nil || err2 != nil {
+		return "-"
+	}
+	return view.Duration(end.Sub(start))
+}
+
+// durationOf is a recorded duration.
+func durationOf(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+// findRun tells where the bundle of a run is, or why there is none.
+func findRun(ctx context.Context, paths host.Paths, s host.Store, runID string) (*runbundle.Bundle, error) {
+	if err := runbundle.CheckRunID(runID); err != nil {
+		return nil, err
+	}
+	b, err := runbundle.Read(filepath.Join(paths.Runs, runID))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return b, err
+	}
+	if s == nil {
+		return nil, &runqueue.NotFoundError{RunID: runID}
+	}
+	row, err := s.Run(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, &NotRecordedError{runID, row.Status, paths.Runs}
+}
+
+// NotRecordedError says that a run has no record to look at.
+type NotRecordedError struct {
+	RunID  string
+	Status runqueue.Status
+	Runs   string
+}
+
+func (e *NotRecordedError) Error() string {
+	next := "start a host"
+	if e.Status.Final() {
+		next = "name the right folder with --runs"
+	}
+	return strings.Join([]string{
+		fmt.Sprintf("run %s is %s", e.RunID, e.Status), "it has no record in " + e.Runs, next,
+	}, ": ")
+}
+
+// ErrorCode is the stable code of the error.
+func (*NotRecordedError) ErrorCode() string { return "run_not_recorded" }

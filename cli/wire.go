@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"encoding/json"
+	"time"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/runbundle"
+)
+
+// The types in this file are the JSON contract of several commands: their
+// fields are only ever added to. See docs/cli-json.md.
+
+type refLine struct {
+	Controller string `json:"controller"`
+	Key        string `json:"key"`
+}
+
+func refOf(r controller.Ref) refLine { return refLine(r) }
+
+type resourceLine struct {
+	Controller        string                  `json:"controller"`
+	Key               string                  `json:"key"`
+	UID               string                  `json:"uid"`
+	Generation        int64                   `json:"generation"`
+	ResourceVersion   int64                   `json:"resourceVersion"`
+	Ready             controller.Readiness    `json:"ready"`
+	DeletionTimestamp string                  `json:"deletionTimestamp,omitempty"`
+	Queue             queueLine               `json:"queue"`
+	WorkflowRun       *controller.WorkflowRun `json:"workflowRun,omitempty"`
+}
+
+func lineOf(r controller.Raw, q controller.QueueRow) resourceLine {
+	m := r.Metadata
+	return resourceLine{
+		Controller: m.Controller, Key: m.Key, UID: m.UID,
+		Generation: m.Generation, ResourceVersion: m.ResourceVersion,
+		Ready: controller.ReadinessOf(r), DeletionTimestamp: timeText(m.DeletionTimestamp),
+		Queue: queueOf(q), WorkflowRun: r.Status.WorkflowRun,
+	}
+}
+
+type queueLine struct {
+	State             controller.QueueState `json:"state"`
+	AvailableAt       string                `json:"availableAt,omitempty"`
+	ConsecutiveErrors int                   `json:"consecutiveErrors"`
+	LastError         string                `json:"lastError,omitempty"`
+}
+
+func queueOf(q controller.QueueRow) queueLine {
+	return queueLine{q.State, timeText(q.AvailableAt), q.ConsecutiveErrors, q.LastError}
+}
+
+type eventLine struct {
+	Seq        int64                `json:"seq"`
+	RecordedAt string               `json:"recordedAt"`
+	Controller string               `json:"controller"`
+	Key        string               `json:"key"`
+	Type       controller.EventType `json:"type"`
+	Payload    json.RawMessage      `json:"payload"`
+}
+
+func eventsOf(list []controller.Event) []eventLine {
+	lines := make([]eventLine, len(list))
+	for i, e := range list {
+		lines[i] = eventLine{e.Seq, clock.Format(e.RecordedAt), e.Controller, e.Key, e.Type, e.Payload}
+	}
+	return lines
+}
+
+type childLine struct {
+	RequestKey string              `json:"requestKey"`
+	RequestID  string              `json:"requestId"`
+	Workflow   string              `json:"workflow"`
+	RunID      string              `json:"runId,omitempty"`
+	State      controller.RunState `json:"state"`
+	Attempt    int                 `json:"attempt"`
+	Error      string              `json:"error,omitempty"`
+}
+
+func childrenOf(list []controller.ChildRun) []childLine {
+	lines := make([]childLine, len(list))
+	for i, c := range list {
+		lines[i] = childLine{c.RequestKey, c.RequestID, c.Workflow, c.RunID, c.State, c.Attempt, c.Error}
+	}
+	return lines
+}
+
+type stepLine struct {
+	Step       int               `json:"step"`
+	Node       string            `json:"node"`
+	Type       string            `json:"type"`
+	Outcome    runbundle.Outcome `json:"outcome"`
+	StartedAt  runbundle.Time    `json:"startedAt"`
+	FinishedAt runbundle.Time    `json:"finishedAt"`
+	DurationMs int64             `json:"durationMs"`
+	Output     json.RawMessage   `json:"output"`
+	Error      string            `json:"error,omitempty"`
+}
+
+func stepsOf(list []runbundle.Step) []stepLine {
+	lines := make([]stepLine, len(list))
+	for i, s := range list {
+		lines[i] = stepLine{
+			i + 1, s.NodeID, s.NodeType, s.Outcome, s.StartedAt, s.FinishedAt,
+			s.FinishedAt.Sub(s.StartedAt.Time).Milliseconds(), s.Output, s.Error,
+		}
+	}
+	return lines
+}
+
+type pendingLine struct {
+	Controller string `json:"controller"`
+	Key        string `json:"key"`
+	Until      string `json:"until"`
+	LastError  string `json:"lastError,omitempty"`
+}
+
+func pendingsOf(list []host.Pending) []pendingLine {
+	lines := make([]pendingLine, len(list))
+	for i, p := range list {
+		lines[i] = pendingLine{p.Controller, p.Key, clock.Format(p.Until), p.LastError}
+	}
+	return lines
+}
+
+// timeText writes a time as every border does, and nothing for none.
+func timeText(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return clock.Format(*t)
+}
