@@ -12,8 +12,8 @@ import (
 // that of keys: all of them wait.
 var storeBackoff = Backoff{Base: 100 * time.Millisecond, Max: 5 * time.Second, Jitter: BackoffJitter}
 
-// dispatch claims keys and starts their passes until stop ends. It is the only
-// loop that claims, so idle workers cost nothing.
+// dispatch finds work until stop ends. It is the only one that waits, so idle
+// workers cost nothing.
 func (m *Manager) dispatch(stop context.Context) {
 	failures := 0
 	for stop.Err() == nil {
@@ -29,56 +29,75 @@ func (m *Manager) dispatch(stop context.Context) {
 	}
 }
 
-// next starts one pass, or waits until there may be one to start.
+// next starts a worker, or waits until there may be something for one to do.
 func (m *Manager) next(stop context.Context) error {
-	names, changed := m.slots.open()
+	names, freed := m.slots.reserve()
 	if len(names) == 0 {
 		select {
-		case <-changed.Done():
+		case <-freed.Done():
 		case <-stop.Done():
 		}
 		return nil
 	}
-	claim, err := m.claim(stop)
+	claim, err := m.claim(stop, names)
 	if err != nil {
 		return err
 	}
 	if claim == nil {
-		return m.waitDue(stop, changed, names)
+		return m.waitDue(stop)
 	}
-	m.passes.Go(func() {
-		// The error has been logged with the pass; its claim runs out by itself.
-		_ = m.newPass(claim).run(stop)
-	})
+	m.passes.Go(func() { m.work(stop, claim) })
 	return nil
 }
 
-// claim takes one key that is due and its slot; nil if there is none or no
-// room. It is not cancelled half-way: a claim nobody knows of would block its
-// key for a whole lease.
-func (m *Manager) claim(ctx context.Context) (*Claim, error) {
+// work runs passes as long as there is something due. Workers claim for
+// themselves, beside each other, so that their transactions share commits.
+func (m *Manager) work(stop context.Context, claim *Claim) {
+	for claim != nil {
+		// The error has been logged with the pass; its claim runs out by itself.
+		_ = m.newPass(claim).run(stop)
+		claim = m.another(stop)
+	}
+}
+
+func (m *Manager) another(stop context.Context) *Claim {
+	if stop.Err() != nil {
+		return nil
+	}
+	names, _ := m.slots.reserve()
+	if len(names) == 0 {
+		return nil
+	}
+	// The worker ends; dispatch meets the same error and backs off.
+	claim, _ := m.claim(stop, names)
+	return claim
+}
+
+// claim takes a key that is due for the reserved slot; nil if there is none. It
+// is not cancelled half-way: a claim that nobody knows of would block its key
+// for a whole lease.
+func (m *Manager) claim(ctx context.Context, reserved []string) (*Claim, error) {
 	ctx, cancel := m.detached(ctx)
 	defer cancel()
-	m.claiming.Lock()
-	defer m.claiming.Unlock()
-	names, _ := m.slots.open()
-	if len(names) == 0 {
-		return nil, nil //nolint:nilnil // as Store.Claim: nothing to do is no error
-	}
-	claim, err := m.o.Store.Claim(ctx, names, m.o.Lease)
+	claim, err := m.o.Store.Claim(ctx, reserved, m.o.Lease)
 	if claim == nil || err != nil {
+		m.slots.cancel(reserved)
 		return nil, err
 	}
-	m.slots.take(claim.Ref.Controller)
+	m.slots.take(reserved, claim.Ref.Controller)
 	return claim, nil
 }
 
 // waitDue sleeps in the store. If a controller is at its limit, it also wakes
 // when one has room again.
-func (m *Manager) waitDue(stop, changed context.Context, names []string) error {
+func (m *Manager) waitDue(stop context.Context) error {
+	names, freed := m.slots.open()
+	if len(names) == 0 {
+		return nil
+	}
 	ctx, cancel := stop, context.CancelFunc(func() {})
 	if len(names) < len(m.definitions.names) {
-		ctx, cancel = linked(stop, changed, nil)
+		ctx, cancel = linked(stop, freed, nil)
 	}
 	defer cancel()
 	err := m.o.Store.WaitDue(ctx, names)

@@ -17,9 +17,7 @@ type Manager struct {
 	definitions *Registry
 	slots       *slots
 	running     atomic.Bool
-	// claiming makes looking for room, claiming and taking the room one step.
-	claiming sync.Mutex
-	// passes are those of Run; abandoned reconcilers do not belong to them.
+	// passes are the workers of Run; abandoned reconcilers do not belong to them.
 	passes sync.WaitGroup
 }
 
@@ -64,7 +62,11 @@ func (m *Manager) RunOnce(ctx context.Context) (bool, error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	claim, err := m.claim(ctx)
+	names, _ := m.slots.reserve()
+	if len(names) == 0 {
+		return false, nil
+	}
+	claim, err := m.claim(ctx, names)
 	if claim == nil {
 		return false, err
 	}
@@ -75,7 +77,7 @@ func (m *Manager) RunOnce(ctx context.Context) (bool, error) {
 
 // Stats counts the passes of a manager.
 type Stats struct {
-	// Running counts passes that hold a worker.
+	// Running counts workers that run a pass or look for one.
 	Running int
 	// Abandoned counts, by controller, reconcilers that went on after their
 	// deadline, the loss of their claim, or a stop. They occupy the limit of
@@ -96,14 +98,14 @@ func (m *Manager) drain() error {
 	defer grace.Stop()
 	m.passes.Wait()
 	for {
-		s, changed := m.slots.stats()
+		s, freed := m.slots.stats()
 		if len(s.Abandoned) == 0 {
 			return nil
 		}
 		select {
 		case <-grace.C():
 			return newStopError(s)
-		case <-changed.Done():
+		case <-freed.Done():
 		}
 	}
 }

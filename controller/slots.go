@@ -8,34 +8,39 @@ import (
 )
 
 // slots counts who may work. A pass holds a worker and a place of its
-// controller; a reconciler that goes on after its pass ended keeps the place,
-// so that code that ignores its cancellation cannot pile up.
+// controller. A reconciler that goes on after its pass ended keeps the place, so
+// that code that ignores its cancellation cannot pile up. A claim that is under
+// way holds a worker and a place in every controller that it may be for.
 type slots struct {
 	mu      sync.Mutex
 	workers int
 	busy    int
 	limits  map[string]int
-	// placed counts passes and abandoned reconcilers by controller.
+	// placed counts claims, passes and abandoned reconcilers by controller.
 	placed    map[string]int
 	abandoned map[string]int
-	// opened ends, and is replaced, at every change.
-	opened context.Context //nolint:containedctx // a signal in the form that WaitDue takes, no scope
+	// freed ends, and is replaced, when something became free.
+	freed  context.Context //nolint:containedctx // a signal in the form that WaitDue takes, no scope
 	signal context.CancelFunc
 }
 
 func newSlots(workers int, limits map[string]int) *slots {
 	s := &slots{workers: workers, limits: limits, placed: map[string]int{}, abandoned: map[string]int{}}
-	s.opened, s.signal = context.WithCancel(context.Background())
+	s.freed, s.signal = context.WithCancel(context.Background())
 	return s
 }
 
 // open returns the controllers that have room, sorted, and a context that ends
-// when that changes.
+// when there may be more of them.
 func (s *slots) open() ([]string, context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.room(), s.freed
+}
+
+func (s *slots) room() []string {
 	if s.busy >= s.workers {
-		return nil, s.opened
+		return nil
 	}
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(s.limits)) {
@@ -43,45 +48,70 @@ func (s *slots) open() ([]string, context.Context) {
 			names = append(names, name)
 		}
 	}
-	return names, s.opened
+	return names
 }
 
-// take gives a worker and a place to a pass.
-func (s *slots) take(name string) {
-	s.change(func() { s.busy++; s.placed[name]++ })
+// reserve is open, and makes room for a claim among these controllers.
+func (s *slots) reserve() ([]string, context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := s.room()
+	if len(names) > 0 {
+		s.busy++
+	}
+	for _, name := range names {
+		s.placed[name]++
+	}
+	return names, s.freed
 }
+
+// take ends a claim: its room goes to a pass of that controller.
+func (s *slots) take(reserved []string, name string) {
+	s.free(0, slices.DeleteFunc(slices.Clone(reserved), func(other string) bool { return other == name }))
+}
+
+// cancel ends a claim that found nothing.
+func (s *slots) cancel(reserved []string) { s.free(1, reserved) }
 
 // release ends a pass whose reconciler has returned.
-func (s *slots) release(name string) {
-	s.change(func() { s.busy--; s.placed[name]-- })
-}
+func (s *slots) release(name string) { s.free(1, []string{name}) }
 
 // abandon ends a pass whose reconciler goes on.
 func (s *slots) abandon(name string) {
-	s.change(func() { s.busy--; s.abandoned[name]++ })
+	s.mu.Lock()
+	s.abandoned[name]++
+	s.mu.Unlock()
+	s.free(1, nil)
 }
 
 // returned gives back the place of an abandoned reconciler.
 func (s *slots) returned(name string) {
-	s.change(func() {
-		s.placed[name]--
-		if s.abandoned[name]--; s.abandoned[name] == 0 {
-			delete(s.abandoned, name)
-		}
-	})
+	s.mu.Lock()
+	if s.abandoned[name]--; s.abandoned[name] == 0 {
+		delete(s.abandoned, name)
+	}
+	s.mu.Unlock()
+	s.free(0, []string{name})
 }
 
-func (s *slots) change(f func()) {
+func (s *slots) free(workers int, places []string) {
+	if workers+len(places) == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f()
+	s.busy -= workers
+	for _, name := range places {
+		s.placed[name]--
+	}
 	s.signal()
-	s.opened, s.signal = context.WithCancel(context.Background())
+	s.freed, s.signal = context.WithCancel(context.Background())
 }
 
-// stats returns a copy of the counts, and a context that ends when they change.
+// stats returns a copy of the counts, and a context that ends when there may be
+// less of them.
 func (s *slots) stats() (Stats, context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stats{Running: s.busy, Abandoned: maps.Clone(s.abandoned)}, s.opened
+	return Stats{Running: s.busy, Abandoned: maps.Clone(s.abandoned)}, s.freed
 }

@@ -9,21 +9,31 @@ import (
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	s := newSlots(3, map[string]int{"a": 1, "b": 3})
+	take := func(name string) func() {
+		return func() {
+			reserved, _ := s.reserve()
+			s.take(reserved, name)
+		}
+	}
 	steps := []struct {
-		name string
-		do   func()
-		open []string
-		busy int
+		name  string
+		do    func()
+		open  []string
+		busy  int
+		freed bool
 	}{
-		{"at first", func() {}, []string{"a", "b"}, 0},
-		{"a is at its limit", func() { s.take("a") }, []string{"b"}, 1},
-		{"every worker is busy", func() { s.take("b"); s.take("b") }, nil, 3},
-		{"an abandoned reconciler keeps its place, not its worker", func() { s.abandon("a") }, []string{"b"}, 2},
-		{"a pass that ended keeps nothing", func() { s.release("b") }, []string{"b"}, 1},
-		{"the abandoned one returned", func() { s.returned("a") }, []string{"a", "b"}, 1},
+		{"at first", func() {}, []string{"a", "b"}, 0, false},
+		{"a claim holds a place in each", func() { s.reserve() }, []string{"b"}, 1, false},
+		{"and gives them back", func() { s.cancel([]string{"a", "b"}) }, []string{"a", "b"}, 0, true},
+		{"a is at its limit, the place in b is given back", take("a"), []string{"b"}, 1, true},
+		{"b has room", take("b"), []string{"b"}, 2, false},
+		{"every worker is busy", take("b"), nil, 3, false},
+		{"an abandoned reconciler keeps its place, not its worker", func() { s.abandon("a") }, []string{"b"}, 2, true},
+		{"a pass that ended keeps nothing", func() { s.release("b") }, []string{"b"}, 1, true},
+		{"the abandoned one returned", func() { s.returned("a") }, []string{"a", "b"}, 1, true},
 	}
 	for _, step := range steps {
-		_, changed := s.open()
+		_, freed := s.open()
 		step.do()
 		open, _ := s.open()
 		if diff := cmp.Diff(step.open, open); diff != "" {
@@ -32,8 +42,8 @@ func TestSlots(t *testing.T) {
 		if got, _ := s.stats(); got.Running != step.busy {
 			t.Errorf("%s: %d running, want %d", step.name, got.Running, step.busy)
 		}
-		if step.name != "at first" && changed.Err() == nil {
-			t.Errorf("%s: nobody was told", step.name)
+		if got := freed.Err() != nil; got != step.freed {
+			t.Errorf("%s: told of room: %v", step.name, got)
 		}
 	}
 	if got, _ := s.stats(); len(got.Abandoned) != 0 {

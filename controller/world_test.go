@@ -37,7 +37,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // openStore opens the store of a folder until the test ends.
-func openStore(t *testing.T, dir string, c clock.Clock) *sqlite.Store {
+func openStore(t testing.TB, dir string, c clock.Clock) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), sqlite.Options{
 		Path: filepath.Join(dir, "controller.sqlite"), Scope: strings.Repeat("0", 24), Clock: c,
