@@ -24,8 +24,9 @@ var rooms = []room{
 	{"examples", below, "an example is a user's program"},
 	{"demo", below, "the demo tells the story with everything that a user has"},
 	{
-		"cli", and("host", "agent", "view", "controller", "workflow", "runbundle", "runqueue"),
-		"commands talk to the host and to the contracts, so that a Go program gets the same commands around other definitions",
+		"cli", and("host", "agent", "engine", "view", "controller", "workflow", "runbundle", "runqueue"),
+		"commands talk to the host and to the contracts, so that a Go program gets the same commands around other definitions; " +
+			"of the engine they print results",
 	},
 	{
 		"host", and("metrics", "agent", "store/sqlite", "store/postgres", "source", "tsdef", "engine", "controller",
