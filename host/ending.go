@@ -13,6 +13,7 @@ import (
 	"piworkflows/controller"
 	"piworkflows/engine"
 	"piworkflows/internal/durable"
+	"piworkflows/internal/oslock"
 	"piworkflows/runbundle"
 	"piworkflows/runqueue"
 	"piworkflows/workflow"
@@ -23,12 +24,15 @@ import (
 func (r *runner) leftover(ctx context.Context, claim *runqueue.Claim) (o controller.ChildOutcome, found bool, err error) {
 	runID := claim.Row.RunID
 	options := runbundle.Options{Clock: r.clock, Logger: r.log, Fence: r.fence(claim)}
-	state, err := runbundle.MarkInterrupted(ctx, options, filepath.Join(r.runs, runID), reasonOwnerGone)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err := runbundle.QuarantineIncomplete(options, r.runs, runID, uuid.NewString())
-		return controller.ChildOutcome{}, false, err
-	}
-	if err != nil {
+	var state runbundle.State
+	err = oslock.Patiently(ctx, func() (err error) {
+		state, err = runbundle.MarkInterrupted(ctx, options, filepath.Join(r.runs, runID), reasonOwnerGone)
+		if errors.Is(err, fs.ErrNotExist) {
+			_, err = runbundle.QuarantineIncomplete(options, r.runs, runID, uuid.NewString())
+		}
+		return err
+	})
+	if err != nil || state.RunID == "" {
 		return controller.ChildOutcome{}, false, err
 	}
 	return ending(state.Status, state.ErrorCode == runbundle.CodeInterrupted, state.FinalOutput, state.Error), true, nil

@@ -20,7 +20,7 @@ func Erase(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) error 
 	if _, err := os.Stat(p.Store); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	lock, err := lockHost(p.Store, c)
+	lock, err := lockHost(ctx, p.Store, c)
 	if err != nil {
 		return err
 	}

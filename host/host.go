@@ -68,8 +68,8 @@ func OpenStore(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (*
 }
 
 // New takes the host lock beside the store; a *HeldError says that another host
-// has it. The store stays the caller's to close, after the host.
-func New(o Options, store Store) (*Host, error) {
+// has it, for two seconds or more. The store stays the caller's to close, after the host.
+func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	o = o.withDefaults()
 	manager, err := controller.NewManager(controller.ManagerOptions{
 		Store:       store,
@@ -82,7 +82,7 @@ func New(o Options, store Store) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockHost(o.Paths.Store, o.Clock)
+	lock, err := lockHost(ctx, o.Paths.Store, o.Clock)
 	if err != nil {
 		return nil, err
 	}

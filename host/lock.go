@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,11 +19,15 @@ type hostLock struct {
 	note string
 }
 
-func lockHost(store string, c clock.Clock) (*hostLock, error) {
+func lockHost(ctx context.Context, store string, c clock.Clock) (*hostLock, error) {
 	dir := filepath.Dir(store)
 	path := filepath.Join(dir, "host.lock")
 	note := filepath.Join(dir, "host.owner")
-	lock, err := oslock.TryLock(path)
+	var lock *oslock.Lock
+	err := oslock.Patiently(ctx, func() (err error) {
+		lock, err = oslock.TryLock(path)
+		return err
+	})
 	if errors.Is(err, oslock.ErrHeld) {
 		return nil, &HeldError{Lock: path, Holder: readNote(note)}
 	}

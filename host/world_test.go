@@ -226,7 +226,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func hostOf(w *world) (*host.Host, error) { return host.New(w.options(), w.store) }
+func hostOf(w *world) (*host.Host, error) {
+	return host.New(context.Background(), w.options(), w.store)
+}
 
 // readLine reads one line without its end.
 func readLine(r io.Reader) (string, error) {
