@@ -102,11 +102,11 @@ type decoder struct {
 	texts map[string][]byte
 }
 
-// decode returns a value in plain form.
+// decode returns a value in plain form, without white space.
 func (d *decoder) decode(raw json.RawMessage) (json.RawMessage, error) {
 	// Every spelling of a reserved key contains a dollar sign or an escape.
 	if !bytes.ContainsAny(raw, `$\`) {
-		return raw, nil
+		return compact(raw)
 	}
 	return rewrite(raw, keep, d.resolve)
 }

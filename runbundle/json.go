@@ -27,3 +27,12 @@ func indented(raw []byte, margin string) []byte {
 	}
 	return text.Bytes()
 }
+
+// compact returns a JSON text without white space.
+func compact(raw []byte) (json.RawMessage, error) {
+	var text bytes.Buffer
+	if err := json.Compact(&text, raw); err != nil {
+		return nil, fmt.Errorf("compact: %w", err)
+	}
+	return text.Bytes(), nil
+}

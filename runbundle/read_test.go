@@ -360,3 +360,23 @@ func TestList(t *testing.T) {
 		t.Error("a file was listed")
 	}
 }
+
+// state.json is indented for people; values come back as they were given.
+func TestValuesComeBackWithoutIndent(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	w := b.create(t)
+	w.tell([]runbundle.Draft{
+		node("a", 1, runbundle.NodeStarted{NodeType: "compute"}), node("a", 1, ok(`{"b":[1,{"c":"d"}]}`)),
+		run(runbundle.RunEnded{Status: runbundle.Completed, FinalOutput: json.RawMessage(`[1,2]`)}),
+	})
+	s := b.read(t).State
+	for _, value := range []json.RawMessage{s.Outputs["a"], s.Results["a"].Output, s.Steps[0].Output} {
+		if string(value) != `{"b":[1,{"c":"d"}]}` {
+			t.Errorf("value %s", value)
+		}
+	}
+	if string(s.FinalOutput) != `[1,2]` {
+		t.Errorf("final output %s", s.FinalOutput)
+	}
+}

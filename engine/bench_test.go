@@ -1,0 +1,58 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"piworkflows/engine"
+	"piworkflows/workflow"
+)
+
+// BenchmarkSteps measures a step of a compute loop; it must cost the same at
+// the end of a long run.
+func BenchmarkSteps(b *testing.B) {
+	for _, steps := range []int{100, 1_000, 10_000} {
+		b.Run(fmt.Sprint(steps), func(b *testing.B) {
+			d := flow(compute("a", func(_ context.Context, c *workflow.Context) (any, error) { return c.View.Steps() < steps-1, nil }),
+				compute("end", gives(nil, nil)))
+			d.MaxSteps = steps + 1
+			d.Edges = []workflow.Edge{{From: "a", Switch: routes("$result.output", "true>a", "false>end")}}
+			g, err := workflow.Compile(d)
+			if err != nil {
+				b.Fatal(err)
+			}
+			e := engine.New(engine.Options{RunsDir: filepath.Join(b.TempDir(), "runs")})
+			for b.Loop() {
+				run, err := e.Start(b.Context(), g, engine.StartOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if result := run.Wait(); result.Error != "" {
+					b.Fatal(result.Error)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*steps), "ns/step")
+		})
+	}
+}
+
+// BenchmarkShortRuns measures runs of three nodes, four at once.
+func BenchmarkShortRuns(b *testing.B) {
+	g, err := workflow.Compile(flow(compute("a", gives(1, nil)), compute("b", gives(2, nil)), compute("c", gives(3, nil))))
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := engine.New(engine.Options{RunsDir: filepath.Join(b.TempDir(), "runs")})
+	b.SetParallelism(2)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			run, err := e.Start(b.Context(), g, engine.StartOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			run.Wait()
+		}
+	})
+}

@@ -1,0 +1,225 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"piworkflows/engine"
+	"piworkflows/internal/durable"
+	"piworkflows/lease"
+	"piworkflows/runbundle"
+	"piworkflows/workflow"
+)
+
+type (
+	agentRequest    = engine.AgentRequest
+	notification    = engine.Notification
+	receiptOfNotify = engine.NotificationReceipt
+)
+
+// TestLostClaim loses the claim at each question of the fence: what stands
+// behind the question does not happen, and nothing is written any more.
+func TestLostClaim(t *testing.T) {
+	t.Parallel()
+	for at := 2; ; at++ { // the first question belongs to Start
+		r := newRig(t)
+		asked, lost := 0, false
+		r.start.Fence = func(context.Context) error {
+			if asked++; asked == at {
+				lost = true
+				return &lease.LostError{What: runID, Reason: lease.Taken}
+			}
+			return nil
+		}
+		r.start.Observe = func(e runbundle.Event, v workflow.View) {
+			if lost {
+				t.Errorf("question %d: %s was recorded afterwards", at, e.Type)
+			}
+			r.observe(e, v)
+		}
+		run := r.begin(tour(t, r, func(what string) {
+			if lost {
+				t.Errorf("question %d: %s happened afterwards", at, what)
+			}
+		}))
+		result := run.Wait()
+		if !lost {
+			if at < 5 {
+				t.Fatalf("the fence was asked %d times only", asked)
+			}
+			return
+		}
+		if !errors.Is(result.Err, lease.ErrLost) || result.Status != runbundle.Running || result.ErrorCode != "claim_lost" {
+			t.Fatalf("question %d: %s %q %v", at, result.Status, result.ErrorCode, result.Err)
+		}
+		wantErr[*engine.RecordError](t, result.Err)
+		b, err := runbundle.Read(run.Dir())
+		if err != nil || b.State.Status != runbundle.Running || len(b.Events) != len(r.events) {
+			t.Fatalf("question %d: %s with %d events, %v", at, b.State.Status, len(b.Events), err)
+		}
+		if _, err := os.Lstat(run.Dir() + "/owner.lock"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the lock file is left: %v", err)
+		}
+	}
+}
+
+// TestDiskFaultDuringARun fails the n-th operation after the start, and maybe
+// all that follow: one clear error, and the record says what happened.
+func TestDiskFaultDuringARun(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []struct {
+		name string
+		err  error
+		from bool
+	}{{"full once", syscall.ENOSPC, false}, {"read-only from then on", syscall.EROFS, true}} {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			for at := 1; ; at++ {
+				if !faultyRun(t, at, fault.err, fault.from) {
+					if at < 15 {
+						t.Fatalf("the run has %d operations only", at)
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+// faultyRun reports whether the operation that should fail came at all.
+func faultyRun(t *testing.T, at int, fault error, from bool) (failed bool) {
+	t.Helper()
+	r := newRig(t)
+	var started atomic.Bool
+	n := 0
+	r.options.FS = durable.WithHook(func(op durable.Op, path string) error {
+		if !started.Load() {
+			return nil
+		}
+		if n++; n == at || from && n > at {
+			failed = true
+			return fault
+		}
+		return nil
+	})
+	acted := 0
+	begin := make(chan struct{})
+	d := tour(t, r, func(string) { acted++ })
+	d.Nodes[0] = compute("look", func(context.Context, *workflow.Context) (any, error) {
+		<-begin
+		return 1, nil
+	})
+	run := r.begin(d)
+	started.Store(true)
+	close(begin)
+	result := run.Wait()
+	started.Store(false)
+	b, err := runbundle.Read(run.Dir())
+	if err != nil {
+		t.Fatalf("operation %d: %v", at, err)
+	}
+	if result.Err != nil {
+		if !durable.IsDiskFull(result.Err) && !durable.IsReadOnly(result.Err) {
+			t.Fatalf("operation %d: the error does not say what is wrong: %v", at, result.Err)
+		}
+		if strings.Count(result.Err.Error(), "cannot be recorded") != 1 {
+			t.Errorf("operation %d: more than one error: %v", at, result.Err)
+		}
+	}
+	// Each act outside has its started attempt in the record, and each event
+	// that was told is there.
+	if outside := max(0, strings.Count(kinds(b), "node_started")-1); acted > outside || len(b.Events) < len(r.events) {
+		t.Fatalf("operation %d: %d acts, %d told events, but the record has %s", at, acted, len(r.events), kinds(b))
+	}
+	// An end that may not last does not count.
+	if result.Status != b.State.Status && (result.Err == nil || result.Status != runbundle.Running) {
+		t.Fatalf("operation %d: result %s (%v), record %s", at, result.Status, result.Err, b.State.Status)
+	}
+	s, err := runbundle.MarkInterrupted(t.Context(), runbundle.Options{Clock: r.clock}, run.Dir(), "disk")
+	if err != nil || !s.Status.Terminal() || len(s.Steps) != len(b.State.Steps) {
+		t.Fatalf("operation %d: %s with %d of %d steps, %v", at, s.Status, len(s.Steps), len(b.State.Steps), err)
+	}
+	return failed
+}
+
+// TestEveryRunIsTheFoldOfItsTrace runs random graphs with random outcomes.
+func TestEveryRunIsTheFoldOfItsTrace(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		r := newRig(t)
+		d, want := randomFlow(rt)
+		result, b := r.run(d)
+		if got := trail(b); got != want.trail || result.Status != want.status {
+			rt.Fatalf("%s %s, want %s %s", result.Status, got, want.status, want.trail)
+		}
+		first := firstState(b)
+		for _, e := range b.Events {
+			if err := runbundle.Fold(&first, e); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if got, want := fmt.Sprintf("%+v", first), fmt.Sprintf("%+v", b.State); got != want {
+			rt.Fatalf("fold of the trace %s, state %s", got, want)
+		}
+	})
+}
+
+type expected struct {
+	trail  string
+	status runbundle.Status
+}
+
+// randomFlow is a chain whose nodes fail at random, and what must come of it.
+func randomFlow(rt *rapid.T) (*workflow.Definition, expected) {
+	var nodes []workflow.Node
+	var edges []workflow.Edge
+	want := expected{status: runbundle.Completed}
+	var steps []string
+	length := rapid.IntRange(1, 4).Draw(rt, "length")
+	for i := range length {
+		id := fmt.Sprint("n", i)
+		outcome := rapid.SampledFrom([]string{"ok", "ok", "ok", "failed", "timed_out"}).Draw(rt, "outcome")
+		errs := map[string]error{"failed": errors.New("x"), "timed_out": &engine.TimeoutError{}}
+		nodes = append(nodes, compute(id, gives(i, errs[outcome])))
+		caught := false
+		if i+1 < length {
+			next := fmt.Sprint("n", i+1)
+			if caught = rapid.Bool().Draw(rt, "caught"); caught {
+				edges = append(edges, workflow.Edge{From: id, Switch: routes("$result.outcome", "ok>"+next, "failed>"+next, "timed_out>"+next)})
+			} else {
+				edges = append(edges, workflow.Edge{From: id, To: next})
+			}
+		}
+		if want.status != runbundle.Completed {
+			continue
+		}
+		steps = append(steps, id+":"+outcome)
+		if outcome != "ok" && !caught {
+			want.status = map[string]runbundle.Status{"failed": runbundle.Failed, "timed_out": runbundle.TimedOut}[outcome]
+		}
+	}
+	want.trail = strings.Join(steps, " ")
+	d := flow(nodes...)
+	d.Edges = edges
+	return d, want
+}
+
+// firstState is what a bundle shows before its first event.
+func firstState(b *runbundle.Bundle) runbundle.State {
+	s := b.State
+	return runbundle.State{
+		Schema: s.Schema, RunID: s.RunID, WorkflowName: s.WorkflowName, WorkflowSource: s.WorkflowSource,
+		DefinitionDigest: s.DefinitionDigest, StartedAt: s.StartedAt, Status: runbundle.Running,
+		Outputs: map[string]json.RawMessage{}, Results: map[string]runbundle.Result{}, Steps: []runbundle.Step{}, Updates: []runbundle.Update{},
+	}
+}
