@@ -1,6 +1,10 @@
 package sqlite
 
-import "time"
+import (
+	"context"
+	"runtime"
+	"time"
+)
 
 // ImpatientOptions shortens the busy timeout.
 func ImpatientOptions(o Options, busy time.Duration) Options {
@@ -13,3 +17,25 @@ func (s *Store) Transactions() int64 { return s.writer.transactions.Load() }
 
 // OwnerFile is the lock of a store.
 func (s *Store) OwnerFile() string { return s.ownerFile(s.instance) }
+
+// Hold lets the writer wait until release is called. It returns once the writer
+// does.
+func (s *Store) Hold() (release func()) {
+	held, free := make(chan struct{}), make(chan struct{})
+	go func() {
+		_ = s.writer.do(context.Background(), func(*conn) error {
+			close(held)
+			<-free
+			return nil
+		})
+	}()
+	<-held
+	return func() { close(free) }
+}
+
+// AwaitQueued returns once n writes wait behind the one that runs.
+func (s *Store) AwaitQueued(n int) {
+	for len(s.writer.tasks) != n {
+		runtime.Gosched()
+	}
+}

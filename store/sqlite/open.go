@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/ncruces/go-sqlite3"
 
 	"piworkflows/clock"
 	"piworkflows/controller"
@@ -37,12 +38,15 @@ type Options struct {
 	// MaxPages bounds the size of the file, in pages of 4 KiB; zero is no
 	// bound. A write beyond it finds the disk full.
 	MaxPages int
-	// VFS names a file layer of SQLite that was registered before, by which
-	// tests make the disk fail; empty is the operating system.
-	VFS string
+	// Fault, for tests, is called before SQLite does open, write, sync or
+	// truncate with one of its files; an error of it is the error of the disk.
+	// It is called by several goroutines.
+	Fault func(op, path string) error
 
 	// busy is the busy timeout; tests shorten it.
 	busy time.Duration
+	// files names the file layer of this store.
+	files string
 }
 
 // complete fills in the defaults.
@@ -105,9 +109,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, o.explain("open store", err)
 	}
 	s := &Store{o: o, instance: uuid.NewString(), commit: newSignal()}
+	s.o.files = "pi-workflows-" + s.instance
+	if err := registerFiles(s.o.files, o.Fault); err != nil {
+		return nil, err
+	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.close = sync.OnceValue(s.shutdown)
-	s.reader = newReader(func() (*conn, error) { return openReader(o) })
+	s.reader = newReader(func() (*conn, error) { return openReader(s.o) })
 	s.watch = newWatcher(s.reader.open, s.commit, o.Logger)
 	if err := s.start(ctx); err != nil {
 		return nil, errors.Join(o.explain("open store", err), s.Close())
@@ -125,7 +133,7 @@ func (s *Store) Close() error { return s.close() }
 
 func (s *Store) start(ctx context.Context) error {
 	if s.o.ReadOnly {
-		return s.reader.check(s.o.Path)
+		return patiently(s.o.busy, func() error { return s.reader.check(s.o.Path) })
 	}
 	c, err := openWriter(s.o)
 	if err != nil {
@@ -149,6 +157,7 @@ func (s *Store) shutdown() error {
 	if s.writer != nil {
 		s.writer.close()
 	}
+	forgetFiles(s.o.files)
 	return err
 }
 
@@ -157,16 +166,32 @@ func openWriter(o Options) (*conn, error) {
 	if err := makeFile(o.Path); err != nil {
 		return nil, err
 	}
-	c, err := openConn(access{path: o.Path, vfs: o.VFS, mode: "rw", busy: o.busy})
+	c, err := openConn(access{path: o.Path, vfs: o.files, mode: "rw", busy: o.busy})
 	if err != nil {
 		return nil, err
 	}
-	if err := setUp(c, o); err != nil {
+	if err := patiently(o.busy, func() error { return setUp(c, o) }); err != nil {
 		c.leaveUntouched()
 		c.close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// patiently repeats f while others keep the file busy. Connections wait by
+// themselves, except where SQLite fears a deadlock: while a file that is being
+// made becomes one with a write-ahead log, and while the last one closes it.
+func patiently(patience time.Duration, f func() error) error {
+	const pause = 5 * time.Millisecond
+	real := clock.System() // others let go in real time
+	deadline := real.Now().Add(patience)
+	for {
+		err := f()
+		if !errors.Is(err, sqlite3.BUSY) || real.Now().After(deadline) {
+			return err
+		}
+		_ = clock.Sleep(context.Background(), real, pause) // its context never ends
+	}
 }
 
 func setUp(c *conn, o Options) error {
@@ -216,7 +241,7 @@ func openReader(o Options) (*conn, error) {
 	if o.ReadOnly {
 		mode = "ro"
 	}
-	c, err := openConn(access{path: o.Path, vfs: o.VFS, mode: mode, busy: o.busy})
+	c, err := openConn(access{path: o.Path, vfs: o.files, mode: mode, busy: o.busy})
 	if err != nil {
 		return nil, err
 	}

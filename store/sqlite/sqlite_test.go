@@ -76,7 +76,7 @@ func open(t *testing.T, o sqlite.Options) *sqlite.Store {
 
 func ref(key string) controller.Ref { return controller.Ref{Controller: "c", Key: key} }
 
-func put(t *testing.T, s *sqlite.Store, key string) {
+func put(t testing.TB, s *sqlite.Store, key string) {
 	t.Helper()
 	if _, err := s.Put(t.Context(), controller.Put{Ref: ref(key), Spec: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ type task struct {
 
 func newWriter(c *conn, commit *signal) *writer {
 	w := &writer{
-		conn: c, commit: commit, tasks: make(chan *task),
+		conn: c, commit: commit, tasks: make(chan *task, maxGroup),
 		quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -84,8 +84,20 @@ func (w *writer) do(ctx context.Context, f func(*conn) error) error {
 			return context.Cause(ctx)
 		}
 		<-t.done
+	case <-w.done:
+		return w.late(t)
 	}
 	return t.err
+}
+
+// late is the answer to a task that the writer may have left behind at its end.
+func (w *writer) late(t *task) error {
+	select {
+	case <-t.done:
+		return t.err
+	default:
+		return ErrClosed
+	}
 }
 
 func (w *writer) loop() {

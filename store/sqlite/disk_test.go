@@ -1,0 +1,206 @@
+package sqlite_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"piworkflows/controller"
+	"piworkflows/store/sqlite"
+)
+
+// disk is a disk that can be made to fail.
+type disk struct {
+	err   atomic.Pointer[error] // of every write, sync and truncation
+	syncs atomic.Int64
+	// failNext counts how many syncs are to fail with err, if it is not negative.
+	failNext atomic.Int64
+}
+
+func newDisk(o *sqlite.Options) *disk {
+	d := &disk{}
+	d.failNext.Store(-1)
+	o.Fault = d.fault
+	return d
+}
+
+func (d *disk) breakWith(err error) { d.err.Store(&err) }
+func (d *disk) mend()               { d.err.Store(nil) }
+
+func (d *disk) fault(op, _ string) error {
+	if op == "open" {
+		return nil
+	}
+	if op == "sync" {
+		d.syncs.Add(1)
+	}
+	err := d.err.Load()
+	if err == nil {
+		return nil
+	}
+	if left := d.failNext.Load(); left >= 0 {
+		if op != "sync" || left == 0 {
+			return nil
+		}
+		d.failNext.Add(-1)
+	}
+	return *err
+}
+
+func TestBrokenDiskIsATypedErrorAndTheStoreGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		cause          error
+		full, readOnly bool
+		code           string
+	}{
+		{syscall.ENOSPC, true, false, "disk_full"},
+		{syscall.EROFS, false, true, "read_only"},
+		{syscall.EIO, false, false, "disk_error"},
+	} {
+		t.Run(test.code, func(t *testing.T) {
+			t.Parallel()
+			o := options(t)
+			d := newDisk(&o)
+			s := open(t, o)
+			put(t, s, "a")
+			c := claim(t, s)
+			for range 3 {
+				d.breakWith(test.cause)
+				for what, err := range map[string]error{
+					"Enqueue": s.Enqueue(t.Context(), ref("a"), ""),
+					"Renew":   s.Renew(t.Context(), c, lasts),
+				} {
+					var disk *sqlite.DiskError
+					if !errors.As(err, &disk) || disk.Full != test.full || disk.ReadOnly != test.readOnly ||
+						disk.ErrorCode() != test.code || disk.Path != o.Path {
+						t.Fatalf("%s: %v (%+v)", what, err, disk)
+					}
+				}
+				if _, err := s.Get(t.Context(), ref("a")); err != nil {
+					t.Errorf("read on a broken disk: %v", err)
+				}
+				d.mend()
+				if err := s.Renew(t.Context(), c, lasts); err != nil {
+					t.Fatalf("after the disk was mended: %v", err)
+				}
+			}
+			if got := events(t, s); got != 1 {
+				t.Errorf("%d events, want only that of the put", got)
+			}
+		})
+	}
+}
+
+func events(t *testing.T, s *sqlite.Store) int {
+	t.Helper()
+	list, err := s.Events(t.Context(), controller.EventQuery{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+func TestOpenOnABrokenDisk(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	d := newDisk(&o)
+	d.breakWith(syscall.ENOSPC)
+	var disk *sqlite.DiskError
+	if _, err := sqlite.Open(t.Context(), o); !errors.As(err, &disk) || !disk.Full {
+		t.Fatalf("error %v, want a full disk", err)
+	}
+	d.mend()
+	put(t, open(t, o), "a")
+}
+
+func TestFullFileIsAFullDisk(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.MaxPages = 100
+	s := open(t, o)
+	put(t, s, "a")
+	large := controller.Put{Ref: ref("b"), Spec: json.RawMessage(`"` + strings.Repeat("x", 500_000) + `"`)}
+	for range 3 {
+		var disk *sqlite.DiskError
+		if _, err := s.Put(t.Context(), large); !errors.As(err, &disk) || !disk.Full {
+			t.Fatalf("error %v, want a full disk", err)
+		}
+		if err := s.Enqueue(t.Context(), ref("a"), ""); err != nil {
+			t.Fatalf("a write that fits: %v", err)
+		}
+	}
+	if got := events(t, s); got != 4 {
+		t.Errorf("%d events, want 4", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.MaxPages = 0
+	if _, err := open(t, o).Put(t.Context(), large); err != nil {
+		t.Errorf("with more space: %v", err)
+	}
+}
+
+// The large write of a group finds the disk full; the others do not suffer.
+func TestFullDiskHitsOnlyWhoNeedsSpace(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.MaxPages = 100
+	s := open(t, o)
+	put(t, s, "a")
+	spec := json.RawMessage(`"` + strings.Repeat("x", 500_000) + `"`)
+	together(t, s, 9, func(i int) error {
+		if i%3 != 0 {
+			return s.Enqueue(t.Context(), ref("a"), "")
+		}
+		_, err := s.Put(t.Context(), controller.Put{Ref: ref(fmt.Sprint(i)), Spec: spec})
+		if disk := (*sqlite.DiskError)(nil); !errors.As(err, &disk) || !disk.Full {
+			return fmt.Errorf("error %w, want a full disk", err)
+		}
+		return nil
+	})
+	if got := events(t, s); got != 7 {
+		t.Errorf("%d events, want 7", got)
+	}
+}
+
+// A commit that fails is tried again, one by one; nobody pays for another.
+func TestFailedCommitIsRepeatedOneByOne(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	d := newDisk(&o)
+	s := open(t, o)
+	put(t, s, "a")
+	d.failNext.Store(1)
+	d.breakWith(syscall.EIO)
+	together(t, s, 8, func(int) error { return s.Enqueue(t.Context(), ref("a"), "") })
+	if left := d.failNext.Load(); left != 0 {
+		t.Errorf("%d syncs did not fail", left)
+	}
+	if got := events(t, s); got != 9 {
+		t.Errorf("%d events, want 9", got)
+	}
+}
+
+// together makes the store run n operations as one group.
+func together(t *testing.T, s *sqlite.Store, n int, operation func(i int) error) {
+	t.Helper()
+	release := s.Hold()
+	var callers sync.WaitGroup
+	for i := range n {
+		callers.Go(func() {
+			if err := operation(i); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	s.AwaitQueued(n)
+	release()
+	callers.Wait()
+}
