@@ -18,6 +18,22 @@ func addCompletion(root *cobra.Command) {
 	root.SetCompletionCommandGroupID(groupProgram)
 	root.SetHelpCommandGroupID(groupProgram)
 	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			refuseArgs(cmd)
+		}
+	}
+}
+
+// refuseArgs makes the generated command report wrong usage as all others do.
+func refuseArgs(completion *cobra.Command) {
+	completion.Args = rangeArgs(0)
+	completion.RunE = func(cmd *cobra.Command, _ []string) error {
+		return wrongUsage(cmd, "SHELL is missing: bash, zsh, fish or powershell")
+	}
+	for _, shell := range completion.Commands() {
+		shell.Args = rangeArgs(0)
+	}
 }
 
 // completionTime bounds how long a shell waits for suggestions.

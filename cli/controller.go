@@ -133,7 +133,7 @@ const clearScreen = "\x1b[H\x1b[2J"
 func (a *App) drawPicture(p picture, stream bool) string {
 	parts := []string{
 		a.pictureHead(p), a.conditionTable(p.resource.Status.Conditions), a.effectTable(p.effects),
-		a.childTable(p.children), a.eventTable(p.events),
+		a.childTable(p.children), a.ownEventTable(p.events),
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	text := strings.Join(parts, "\n")

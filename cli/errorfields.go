@@ -12,6 +12,9 @@ import (
 	"piworkflows/workflow"
 )
 
+// maxShownValue bounds what an error repeats of a value that was too long.
+const maxShownValue = 80
+
 type fields = map[string]any
 
 // errorFields returns what the typed error within err knows, under the names
@@ -28,7 +31,9 @@ func errorFields(err error) fields {
 			f["expected"], f["current"] = e.Expected, e.Current
 			return f
 		}),
-		field(func(e *controller.NameError) fields { return fields{"what": e.What, "value": e.Value, "rule": e.Rule} }),
+		field(func(e *controller.NameError) fields {
+			return fields{"what": e.What, "value": view.Fit(e.Value, maxShownValue), "rule": e.Rule}
+		}),
 		field(func(e *controller.SpecError) fields {
 			return fields{"controller": e.Controller, "problems": e.Problems}
 		}),
@@ -46,7 +51,7 @@ func errorFields(err error) fields {
 		field(func(e *lease.LostError) fields { return fields{"what": e.What, "reason": e.Reason} }),
 		field(func(e *runqueue.NotFoundError) fields { return fields{"runId": e.RunID} }),
 		field(func(e *view.StepError) fields { return fields{"runId": e.RunID, "step": e.Step, "steps": e.Steps} }),
-		field(func(e *RunError) fields { return fields{"runId": e.RunID, "status": e.Status} }),
+		field(func(e *RunError) fields { return fields{"runId": e.RunID, "status": e.Status, "runErrorCode": e.Code} }),
 		field(func(e *TimeoutError) fields {
 			return fields{"for": e.For, "last": e.Last, "timeoutMs": e.Timeout.Milliseconds()}
 		}),

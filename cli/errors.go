@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,11 +127,32 @@ func message(err error) string {
 // writeErrorJSON writes {"error":{"code","message",…}} with the fields of the
 // error.
 func writeErrorJSON(w io.Writer, err error) {
-	body := map[string]any{"code": codeOf(err), "message": message(err)}
-	maps.Copy(body, errorFields(err))
+	body := errorBody{codeOf(err), message(err), errorFields(err)}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(map[string]any{"error": body}) // stderr is the last resort
+	_ = e.Encode(map[string]errorBody{"error": body}) // stderr is the last resort
+}
+
+// errorBody is an error as JSON: code, message, and the fields of its type.
+type errorBody struct {
+	code, message string
+	fields        fields
+}
+
+// MarshalJSON puts the two fields that every error has before the others.
+func (b errorBody) MarshalJSON() ([]byte, error) {
+	first, err := canonical.Marshal(struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{b.code, b.message})
+	if err != nil || len(b.fields) == 0 {
+		return first, err
+	}
+	rest, err := canonical.Marshal(b.fields)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(first[:len(first)-1], []byte{','}, rest[1:]), nil
 }
 
 // UsageError says that a command was called wrongly.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -139,10 +140,21 @@ func (a *App) printEvents(list []controller.Event, result eventsResult, stream b
 // is in the JSON form.
 const eventTime = "01-02 15:04:05"
 
+var eventColumns = []view.Column{
+	{Title: "TIME (UTC)"}, {Title: "RESOURCE", Flex: true}, {Title: "EVENT"}, {Title: "DETAIL", Flex: true},
+}
+
 func (a *App) eventTable(list []controller.Event) string {
-	return a.section([]view.Column{
-		{Title: "TIME (UTC)"}, {Title: "RESOURCE", Flex: true}, {Title: "EVENT"}, {Title: "DETAIL", Flex: true},
-	}, eventRows(list))
+	return a.section(eventColumns, eventRows(list))
+}
+
+// ownEventTable is eventTable for events of one resource.
+func (a *App) ownEventTable(list []controller.Event) string {
+	rows := eventRows(list)
+	for i, row := range rows {
+		rows[i] = slices.Delete(row, 1, 2)
+	}
+	return a.section(slices.Delete(slices.Clone(eventColumns), 1, 2), rows)
 }
 
 // eventText is eventTable for a stream, whose later lines are not known.

@@ -69,7 +69,7 @@ func (a *App) runHost(ctx context.Context, f hostFlags) error {
 	}
 	return a.withStore(ctx, func(paths host.Paths, s host.Store) (err error) {
 		log := a.logger(slog.LevelInfo)
-		h, err := host.New(host.Options{Paths: paths, Catalog: catalog, Workers: f.workers, Clock: a.o.Clock, Logger: log}, s)
+		h, err := host.New(ctx, host.Options{Paths: paths, Catalog: catalog, Workers: f.workers, Clock: a.o.Clock, Logger: log}, s)
 		if err != nil {
 			return err
 		}

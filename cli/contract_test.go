@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piworkflows/controller"
+	"piworkflows/host"
+)
+
+var contract = filepath.Join("..", "docs", "cli-json.md")
+
+// The examples of docs/cli-json.md are what the code writes, for each command.
+func TestTheDocumentedJSONIsWhatIsWritten(t *testing.T) {
+	text, err := os.ReadFile(contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := string(text)
+	for command, write := range jsonResults() {
+		a, out, errs := screen(outputJSON)
+		if err := write(a); err != nil {
+			t.Fatalf("%s: %v", command, err)
+		}
+		got := out.String() + errs.String()
+		start, end := example(t, document, command)
+		if *update {
+			document = document[:start] + got + document[end:]
+			continue
+		}
+		if diff := cmp.Diff(document[start:end], got); diff != "" {
+			t.Errorf("example of %s (-documented +written):\n%s", command, diff)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(contract, []byte(document), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// example finds the first JSON block below the heading of a command.
+func example(t *testing.T, document, command string) (start, end int) {
+	t.Helper()
+	const opening, closing = "```json\n", "```"
+	section := strings.Index(document, "\n## "+command+"\n")
+	if section < 0 {
+		t.Fatalf("%s has no section %q", contract, command)
+	}
+	start = section + strings.Index(document[section:], opening) + len(opening)
+	return start, start + strings.Index(document[start:], closing)
+}
+
+func jsonResults() map[string]func(a *App) error {
+	resource := readyResource()
+	ref := resource.Metadata.Ref()
+	return map[string]func(a *App) error{
+		"controllers": func(a *App) error { return a.printResources(somePage(), false) },
+		"controller":  func(a *App) error { return a.printPicture(somePicture(), false) },
+		"apply": func(a *App) error {
+			return a.printApplied(controller.PutResult{Action: controller.Configured, Resource: resource}, false)
+		},
+		"reconcile": func(a *App) error { return a.printRequested([]controller.Ref{ref}) },
+		"delete": func(a *App) error {
+			return a.printDeleted(deleteResult{head: schema("delete"), Controller: ref.Controller, Key: ref.Key, Resource: &resource})
+		},
+		"wait": func(a *App) error {
+			return a.printWaited(waiter{ref: ref, goal: goal{"Verified", controller.True}}, &resource)
+		},
+		"events": func(a *App) error {
+			return a.printEvents(nil, eventsResult{schema("events"), eventsOf(someEvents()), "MTo0Mg"}, false)
+		},
+		"host": func(a *App) error { return a.printLeft(someSummary) },
+		"run": func(a *App) error {
+			return a.printRun(host.Paths{Runs: "/home/ada/.pi/agent/workflows/runs"}, someResult)
+		},
+		"runs":  func(a *App) error { return a.printRuns(someRunLines()) },
+		"view":  func(a *App) error { return a.printRunJSON(someBundle(), 0) },
+		"graph": func(a *App) error { return a.showGraph("greet", "json") },
+		"version": func(a *App) error {
+			return a.printJSON(versionResult{schema("version"), a.o.Version, "go1.26", "linux", "amd64"})
+		},
+		"Errors": func(a *App) error {
+			writeErrorJSON(a.o.Stderr, &controller.ConflictError{Ref: ref, Expected: 6, Current: 7})
+			return nil
+		},
+	}
+}
+
+// Each command that prints a result is in the document, and each code of an
+// error too.
+func TestTheContractIsComplete(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _, _ := screen()
+	noResult := []string{"help", "completion"}
+	for _, c := range a.root(nil).Commands() {
+		if !slices.Contains(noResult, c.Name()) && jsonResults()[c.Name()] == nil {
+			t.Errorf("command %s has no example", c.Name())
+		}
+	}
+	for code := range codes {
+		if !strings.Contains(string(text), "`"+code+"`") {
+			t.Errorf("code %s is not in %s", code, contract)
+		}
+	}
+	for _, m := range regexp.MustCompile(`"schema": "([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
+		if !strings.HasPrefix(m[1], Name+".cli.") && m[1] != "pi-workflows.definition-snapshot.v1" {
+			t.Errorf("schema %s is not one of ours", m[1])
+		}
+	}
+}
+
+func TestHelpFitsTheScreen(t *testing.T) {
+	t.Parallel()
+	a, out, _ := screen()
+	commands := [][]string{{"--help"}}
+	for _, c := range a.root(nil).Commands() {
+		commands = append(commands, []string{c.Name(), "--help"})
+	}
+	for _, args := range commands {
+		out.Reset()
+		if code := a.Execute(context.Background(), args); code != exitDone {
+			t.Errorf("%v: exit %d", args, code)
+		}
+		for line := range strings.Lines(out.String()) {
+			if args[0] != "completion" && len([]rune(line)) > 101 {
+				t.Errorf("%v: line of %d characters: %q", args, len(line), line)
+			}
+		}
+	}
+}

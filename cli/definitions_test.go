@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/workflow"
+)
+
+// The definitions of the tests: a controller that echoes its spec, and
+// workflows that greet, fail, wait and hang.
+
+type echoSpec struct {
+	Text string `json:"text"`
+	// Fail makes each pass fail; Hold keeps the resource from being deleted
+	// until it is lifted; Greet starts a child run.
+	Fail  bool `json:"fail,omitempty"`
+	Hold  bool `json:"hold,omitempty"`
+	Greet bool `json:"greet,omitempty"`
+	Late  bool `json:"late,omitempty"`
+}
+
+type echoStatus struct {
+	Text string `json:"text"`
+}
+
+type echo struct{}
+
+func (echo) Reconcile(ctx context.Context, p *controller.Pass, r controller.Resource[echoSpec, echoStatus]) (controller.Result[echoStatus], error) {
+	patch := controller.Patch[echoStatus]{
+		ControllerStatus: &echoStatus{Text: r.Spec.Text},
+		Conditions:       []controller.Condition{controller.ConditionTrue(controller.Ready, "Echoed", r.Spec.Text)},
+		Finalizers:       []string{},
+	}
+	if r.Spec.Hold {
+		patch.Finalizers = []string{"echo-hold"}
+	}
+	switch {
+	case r.Spec.Fail:
+		return controller.Result[echoStatus]{}, errors.New("told to fail")
+	case r.Spec.Late:
+		return controller.RequeueAfter(time.Hour, patch), nil
+	case r.Spec.Greet && !r.Metadata.Deleting():
+		return greet(ctx, p, r, patch)
+	}
+	return controller.Settled(patch), nil
+}
+
+func greet(ctx context.Context, p *controller.Pass, r controller.Resource[echoSpec, echoStatus], patch controller.Patch[echoStatus]) (controller.Result[echoStatus], error) {
+	run, err := p.Workflows.Ensure(ctx, controller.WorkflowRequest{
+		RequestKey: "greet:" + r.Spec.Text, Workflow: "greet", Input: map[string]string{"name": r.Spec.Text},
+	})
+	if err != nil {
+		return controller.Result[echoStatus]{}, err
+	}
+	if run.State != controller.RunSucceeded {
+		patch.Conditions = []controller.Condition{controller.ConditionUnknown(controller.Ready, "Greeting", "")}
+	}
+	return controller.Settled(patch), nil
+}
+
+type greetInput struct {
+	Name string `json:"name"`
+}
+
+var greetWorkflow = &workflow.Definition{
+	Name: "greet", Revision: "1", StartAt: "look",
+	Input: func(_ context.Context, input json.RawMessage) (json.RawMessage, error) {
+		var in greetInput
+		if err := json.Unmarshal(input, &in); err != nil || in.Name == "" {
+			return nil, errors.New(`a name is required, for example {"name":"Ada"}`)
+		}
+		return input, nil
+	},
+	Nodes: []workflow.Node{
+		workflow.Compute{ID: "look", Run: look},
+		workflow.Compute{ID: "hello", StatusDetail: "thinking of something nice", Run: hello},
+		workflow.Compute{ID: "refuse", Run: refuse},
+		workflow.Checkpoint{ID: "ask", Summary: "shall we?"},
+		workflow.Compute{ID: "hang", StatusDetail: "until it is stopped", Run: hang},
+	},
+	Edges: []workflow.Edge{{From: "look", Switch: &workflow.Switch{On: "$.route", Cases: []workflow.Case{
+		{Value: "hello", To: "hello"}, {Value: "refuse", To: "refuse"}, {Value: "ask", To: "ask"}, {Value: "hang", To: "hang"},
+	}}}},
+}
+
+func look(_ context.Context, c *workflow.Context) (any, error) {
+	in, err := workflow.InputAs[greetInput](c)
+	route := "hello"
+	if slices.Contains([]string{"refuse", "ask", "hang"}, in.Name) {
+		route = in.Name
+	}
+	return map[string]string{"route": route, "reason": "the name is " + in.Name}, err
+}
+
+func hello(_ context.Context, c *workflow.Context) (any, error) {
+	in, err := workflow.InputAs[greetInput](c)
+	return map[string]string{"greeting": "hello " + in.Name}, err
+}
+
+func refuse(context.Context, *workflow.Context) (any, error) {
+	return nil, errors.New("nobody to\x1b[31m greet")
+}
+
+func hang(ctx context.Context, _ *workflow.Context) (any, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// brokenWorkflow has five mistakes.
+var brokenWorkflow = &workflow.Definition{
+	Name: "broken", StartAt: "nowhere",
+	Nodes: []workflow.Node{workflow.Compute{ID: "a"}, workflow.Compute{ID: "b", Run: hello}},
+	Edges: []workflow.Edge{{From: "a", To: "gone"}, {From: "b", To: "also-gone"}},
+}
+
+func testDefinitions() host.Definitions {
+	return host.Definitions{
+		Controllers: []*controller.Definition{controller.Define("echo", echo{})},
+		Workflows:   []*workflow.Definition{greetWorkflow},
+	}
+}
+
+func brokenDefinitions() host.Definitions {
+	d := testDefinitions()
+	d.Workflows = append(d.Workflows, brokenWorkflow)
+	return d
+}
+
+var _ controller.Reconciler[echoSpec, echoStatus] = echo{}
+
+var _ fmt.Stringer = goal{}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"piworkflows/host"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(leakFree{m}, map[string]func(){
+		"pi-workflows": func() { os.Exit(program(testDefinitions())) },
+		"pi-broken":    func() { os.Exit(program(brokenDefinitions())) },
+	})
+}
+
+// leakFree runs the tests and then looks for goroutines that they left.
+type leakFree struct{ *testing.M }
+
+func (l leakFree) Run() int {
+	code := l.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, errors.Join(errors.New("goroutines were left"), err))
+		return 1
+	}
+	return code
+}
+
+// program is a main function around definitions.
+func program(d host.Definitions) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return New(Options{Definitions: d, Version: "v1.2.3", Actor: "ada@engine"}).Execute(ctx, os.Args[1:])
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piworkflows/clock/clocktest"
+	"piworkflows/controller"
+	"piworkflows/engine"
+	"piworkflows/host"
+	"piworkflows/runbundle"
+	"piworkflows/view"
+)
+
+var update = flag.Bool("update", false, "write the golden files and the examples in docs/cli-json.md anew")
+
+var epoch = clocktest.Epoch
+
+// screen is an App over buffers, whose clock stands at epoch.
+func screen(args ...string) (a *App, out, errs *bytes.Buffer) {
+	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
+	a = New(Options{
+		Definitions: testDefinitions(), Version: "v1.2.3", Stdout: out, Stderr: errs, Stdin: strings.NewReader(""),
+		Clock: clocktest.New(), Getenv: func(string) string { return "" }, Actor: "ada@engine",
+	})
+	a.flags.output = outputTable
+	for _, arg := range args {
+		a.flags.output = arg
+	}
+	return a, out, errs
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+	for line := range strings.Lines(got) {
+		// A stream cannot know the lines to come, so it is no table.
+		if w := view.Width(strings.TrimRight(line, "\n")); w > view.DefaultWidth && !strings.Contains(name, "stream") {
+			t.Errorf("%s: line of %d cells: %q", name, w, line)
+		}
+	}
+}
+
+// The records that screens and JSON examples are made of.
+
+const (
+	someUID  = "01a2e4e5-dfc0-7000-8000-000000000001" // made five minutes before epoch
+	someRun  = "20270105T081412Z-verify-branch-0a1b2c3d"
+	otherRun = "20270105T081500Z-greet-4e5f6a7b"
+)
+
+func ago(d time.Duration) time.Time { return epoch.Add(-d) }
+
+func in(d time.Duration) *time.Time {
+	t := epoch.Add(d)
+	return &t
+}
+
+func readyResource() controller.Raw {
+	return controller.Raw{
+		Metadata: controller.Metadata{
+			UID: someUID, Controller: "git-merge", Key: "feature-1", ResourceVersion: 7, Generation: 2,
+			Finalizers: []string{"git-merge/worktree"},
+		},
+		Spec: json.RawMessage(`{"branch":"feature-1","target":"main"}`),
+		Status: controller.Status[json.RawMessage]{
+			ObservedGeneration: 2,
+			Conditions: []controller.Condition{
+				{
+					Type: "Verified", Status: controller.True, Reason: "CheckPassed", Message: "the check passed",
+					ObservedGeneration: 2, LastTransitionTime: ago(30 * time.Second),
+				},
+				{
+					Type: "Ready", Status: controller.False, Reason: "AwaitingApproval",
+					Message:            "the merge is verified; approve it by setting approved to true, then the next pass moves the target",
+					ObservedGeneration: 2, LastTransitionTime: ago(30 * time.Second),
+				},
+			},
+			WorkflowRun:      &controller.WorkflowRun{RequestID: "b1e2", RunID: someRun, State: controller.RunSucceeded, Attempt: 2},
+			ControllerStatus: json.RawMessage(`{"candidate":"0beab494"}`),
+		},
+	}
+}
+
+func failingResource() controller.Raw {
+	r := readyResource()
+	r.Metadata.Key = "a-branch-with-a-name-that-is-far-too-long-for-a-table"
+	r.Metadata.DeletionTimestamp = in(-time.Minute)
+	r.Status.Conditions, r.Status.WorkflowRun = nil, nil
+	r.Status.ObservedGeneration = 0
+	return r
+}
+
+var someQueue = controller.QueueRow{
+	State: controller.QueueDelayed, AvailableAt: in(12 * time.Second), ConsecutiveErrors: 3,
+	LastError: "git: exit status 128: \x1b[31mfatal\x1b[0m: not a repository",
+}
+
+func somePage() controller.ListPage {
+	return controller.ListPage{
+		Items: []controller.ListItem{
+			{Resource: failingResource(), Queue: someQueue},
+			{Resource: readyResource(), Queue: controller.QueueRow{State: controller.QueueNone}},
+		},
+		Continue: "Zm9v",
+	}
+}
+
+func someEvents() []controller.Event {
+	ref := readyResource().Metadata.Ref()
+	return []controller.Event{
+		{
+			Seq: 41, RecordedAt: ago(time.Minute), Ref: ref, Type: controller.EventUpdated,
+			Payload: json.RawMessage(`{"generation":2,"actor":"ada@engine"}`),
+		},
+		{
+			Seq: 42, RecordedAt: ago(30 * time.Second), Ref: ref, Type: controller.EventFailed, Payload: json.RawMessage(
+				`{"reconcileId":"c3","generation":2,"outcome":"error","durationMs":83,"reason":"error_backoff","requeueAfterMs":2000,"error":"no route"}`),
+		},
+	}
+}
+
+func somePicture() picture {
+	return picture{
+		resource: readyResource(), queue: someQueue, events: someEvents(),
+		effects: []controller.EffectRecord{{
+			Key: "merge:2:0beab494", ResourceUID: someUID, Generation: 2, Kind: "git-merge", RequestFingerprint: "9f86d081",
+			State: controller.EffectApplied, Token: "d4", ExternalRef: "refs/heads/main", StartedAt: ago(20 * time.Second),
+			CompletedAt: in(-19 * time.Second),
+		}},
+		children: []controller.ChildRun{{
+			RequestID: "b1e2", ResourceUID: someUID, RequestKey: "verify:2:0beab494", Workflow: "verify-branch", RunID: someRun,
+			State: controller.RunSucceeded, Attempt: 2,
+		}},
+	}
+}
+
+func someRunLines() []runLine {
+	return []runLine{
+		{RunID: otherRun, Workflow: "greet", Status: "queued", CreatedAt: "2027-01-05T08:14:58.000Z"},
+		{
+			RunID: someRun, Workflow: "verify-branch", Status: "completed", CreatedAt: "2027-01-05T08:14:12.000Z",
+			StartedAt: "2027-01-05T08:14:12.050Z", FinishedAt: "2027-01-05T08:14:13.300Z", Steps: 15, ChildOf: "b1e2", Attempt: 2,
+		},
+	}
+}
+
+var someSummary = host.Summary{
+	Delayed: []host.Pending{{
+		Ref: controller.Ref{Controller: "git-merge", Key: "feature-1"}, Until: epoch.Add(2 * time.Minute), LastError: "no route",
+	}},
+	Failed: []host.Pending{{
+		Ref: controller.Ref{Controller: "git-merge", Key: "feature-1"}, Until: epoch.Add(2 * time.Minute), LastError: "no route",
+	}},
+}
+
+var someResult = engine.Result{
+	RunID: otherRun, Status: runbundle.Completed, FinalOutput: json.RawMessage(`{"greeting":"hello Ada"}`),
+}
+
+func someBundle() *runbundle.Bundle {
+	start := runbundle.At(epoch)
+	return &runbundle.Bundle{
+		Dir: "/home/ada/.pi/agent/workflows/runs/" + otherRun,
+		Workflow: json.RawMessage(`{"schema":"pi-workflows.definition-snapshot.v1","name":"greet","startAt":"hello",` +
+			`"nodes":{"hello":{"nodeType":"compute"}},"edges":[],"composition":{"mounts":[]}}`),
+		State: runbundle.State{
+			RunID: otherRun, WorkflowName: "greet", StartedAt: start, FinishedAt: runbundle.At(epoch.Add(12 * time.Millisecond)),
+			Status: runbundle.Completed, FinalOutput: json.RawMessage(`{"greeting":"hello Ada"}`),
+			Steps: []runbundle.Step{{
+				AttemptID: "a1", NodeID: "hello", NodeType: "compute", Outcome: "ok", StartedAt: start,
+				FinishedAt: runbundle.At(epoch.Add(9 * time.Millisecond)), Output: json.RawMessage(`{"greeting":"hello Ada"}`),
+			}},
+		},
+	}
+}
+
+func TestScreens(t *testing.T) {
+	t.Parallel()
+	for name, draw := range map[string]func(a *App) error{
+		"controllers": func(a *App) error { return a.printResources(somePage(), false) },
+		"controller":  func(a *App) error { return a.printPicture(somePicture(), false) },
+		"controller-deleting": func(a *App) error {
+			return a.printPicture(picture{resource: failingResource()}, false)
+		},
+		"events":        func(a *App) error { return a.printEvents(someEvents(), eventsResult{}, false) },
+		"events-stream": func(a *App) error { return a.printEvents(someEvents(), eventsResult{}, true) },
+		"runs":          func(a *App) error { return a.printRuns(someRunLines()) },
+		"host":          func(a *App) error { return a.printLeft(someSummary) },
+		"run":           func(a *App) error { return a.printRun(host.Paths{}, someResult) },
+		"graph":         func(a *App) error { return a.showGraph("greet", "ascii") },
+	} {
+		a, out, errs := screen()
+		if err := draw(a); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		golden(t, "screen-"+name+".txt", out.String()+errs.String())
+	}
+}

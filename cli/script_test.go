@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"piworkflows/runbundle"
+)
+
+// The scripts in testdata/script are stories: each has a project, a store and a
+// folder of runs of its own, and runs the program as a process.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PI_WORKFLOWS_CONTROLLER_DIR", filepath.Join(e.WorkDir, "places", "stores"))
+			e.Setenv("PI_WORKFLOWS_RUNS_DIR", filepath.Join(e.WorkDir, "places", "runs"))
+			e.Setenv("LONG", strings.Repeat("k", 600))
+			return os.Mkdir(filepath.Join(e.WorkDir, "places"), 0o700)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "poke": poke, "big": big, "runid": runID, "cursor": cursor, "running": running,
+		},
+	})
+}
+
+// exits runs a program that has to end with an exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || strconv.Itoa(ended.ExitCode()) != args[0] {
+		ts.Fatalf("want exit code %s, got %v", args[0], err)
+	}
+}
+
+// poke overwrites bytes of a file: poke FILE OFFSET HEX.
+func poke(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	offset, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	change, err := hex.DecodeString(args[2])
+	ts.Check(err)
+	copy(text[offset:], change)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
+}
+
+// big writes a spec with a text of some bytes: big FILE SIZE.
+func big(ts *testscript.TestScript, _ bool, args []string) {
+	size, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := `{"text":"` + strings.Repeat("x", size) + `"}`
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// answer runs a command with -o json and decodes its result.
+func answer(ts *testscript.TestScript, into any, args ...string) {
+	ts.Check(ts.Exec("pi-workflows", append(args, "-o", "json")...))
+	ts.Check(json.NewDecoder(strings.NewReader(ts.ReadFile("stdout"))).Decode(into))
+}
+
+// runID sets a variable to the newest run: runid NAME FLAGS….
+func runID(ts *testscript.TestScript, _ bool, args []string) {
+	var r runsResult
+	answer(ts, &r, append([]string{"runs"}, args[1:]...)...)
+	if len(r.Runs) == 0 {
+		ts.Fatalf("there is no run")
+	}
+	ts.Setenv(args[0], r.Runs[0].RunID)
+}
+
+// cursor sets a variable to where the events end now: cursor NAME.
+func cursor(ts *testscript.TestScript, _ bool, args []string) {
+	var r eventsResult
+	answer(ts, &r, "events")
+	ts.Setenv(args[0], string(r.Next))
+}
+
+// running waits until a run of a workflow is at work: running WORKFLOW. The
+// file system has no signal for it, so this one test looks again and again.
+func running(ts *testscript.TestScript, _ bool, args []string) {
+	for range 1000 {
+		runs, _, err := runbundle.List(ts.Getenv("PI_WORKFLOWS_RUNS_DIR"))
+		ts.Check(err)
+		for _, m := range runs {
+			trace, err := os.ReadFile(filepath.Join(ts.Getenv("PI_WORKFLOWS_RUNS_DIR"), m.RunID, m.Paths.Trace))
+			if err == nil && m.WorkflowName == args[0] && bytes.Contains(trace, []byte(`"hang"`)) {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("no run of %s is at work", args[0])
+}
