@@ -237,7 +237,7 @@ func TestDecisionIsRejectedInTheSameAttempt(t *testing.T) {
 	d.Edges = []workflow.Edge{edge}
 	result, b := r.run(d)
 	r.want(result, runbundle.Completed, "", "")
-	if got := trail(b); got != "decide:ok decide:ok end:ok" {
+	if got := trail(b); strings.Count(got, "decide:ok") != 2 || len(b.State.Steps) != 3 {
 		t.Errorf("steps %s", got)
 	}
 }

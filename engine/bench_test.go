@@ -2,8 +2,8 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"piworkflows/engine"
@@ -14,7 +14,7 @@ import (
 // the end of a long run.
 func BenchmarkSteps(b *testing.B) {
 	for _, steps := range []int{100, 1_000, 10_000} {
-		b.Run(fmt.Sprint(steps), func(b *testing.B) {
+		b.Run(strconv.Itoa(steps), func(b *testing.B) {
 			d := flow(compute("a", func(_ context.Context, c *workflow.Context) (any, error) { return c.View.Steps() < steps-1, nil }),
 				compute("end", gives(nil, nil)))
 			d.MaxSteps = steps + 1

@@ -141,7 +141,7 @@ func TestCommandEnvironment(t *testing.T) {
 	t.Setenv("ENGINE_TEST_CHANGED", "old")
 	t.Setenv("ENGINE_TEST_REMOVED", "here")
 	c := sh(`echo "$ENGINE_TEST_KEPT $ENGINE_TEST_CHANGED ${ENGINE_TEST_REMOVED-gone} $ENGINE_TEST_NEW"`)
-	c.Env = map[string]*string{"ENGINE_TEST_CHANGED": ptr("new"), "ENGINE_TEST_REMOVED": nil, "ENGINE_TEST_NEW": ptr("a b")}
+	c.Env = map[string]*string{"ENGINE_TEST_CHANGED": new("new"), "ENGINE_TEST_REMOVED": nil, "ENGINE_TEST_NEW": new("a b")}
 	r := newRig(t)
 	result, _ := r.run(flow(shell(c)))
 	if !strings.Contains(string(result.FinalOutput), `"stdout":"kept new gone a b\n"`) {

@@ -72,7 +72,7 @@ func TestCrashAfterEveryEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for at := 1; at <= crashEvents; at++ {
-		t.Run(fmt.Sprint(at), func(t *testing.T) {
+		t.Run(strconv.Itoa(at), func(t *testing.T) {
 			t.Parallel()
 			root := filepath.Join(t.TempDir(), "runs")
 			child := exec.CommandContext(t.Context(), self)

@@ -106,8 +106,6 @@ func (r *rig) observe(e runbundle.Event, _ workflow.View) {
 	r.events = append(r.events, e)
 }
 
-func (r *rig) dir() string { return filepath.Join(r.options.RunsDir, runID) }
-
 func (r *rig) begin(d *workflow.Definition) *engine.Run {
 	r.t.Helper()
 	g, err := workflow.Compile(d)
@@ -204,6 +202,13 @@ func wantErr[E error](t *testing.T, err error) E {
 	return want
 }
 
-func ptr[T any](v T) *T { return &v }
+// enough is how many random runs are recorded: each of them is synced many
+// times.
+var enough = func() int {
+	if os.Getenv("PI_WORKFLOWS_STRESS") != "" {
+		return 1000
+	}
+	return 25
+}()
 
 var errFull = syscall.ENOSPC

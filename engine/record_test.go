@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -70,6 +71,58 @@ func TestLostClaim(t *testing.T) {
 		if _, err := os.Lstat(run.Dir() + "/owner.lock"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the lock file is left: %v", err)
 		}
+	}
+}
+
+// A store that cannot answer for a while delays the run and does not end it.
+func TestBusyFenceIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	busy := errors.New("busy")
+	for _, test := range []struct {
+		name   string
+		fails  int
+		cancel bool
+		err    error
+		status runbundle.Status
+	}{
+		{"for a moment", 3, false, nil, runbundle.Completed},
+		{"for too long", 1000, false, busy, runbundle.Running},
+		{"and the run is cancelled", 1000, true, busy, runbundle.Running},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			started := false
+			asked, fails := make(chan struct{}, 100), test.fails
+			r.start.Fence = func(context.Context) error {
+				if !started || fails == 0 {
+					return nil
+				}
+				fails--
+				asked <- struct{}{}
+				return busy
+			}
+			r.start.Observe = func(e runbundle.Event, v workflow.View) {
+				started = true
+				r.observe(e, v)
+			}
+			run := r.begin(flow(workflow.Action{ID: "a", Run: gives(1, nil)}))
+			for i := 1; i <= min(test.fails, 31); i++ {
+				<-asked
+				if test.cancel {
+					run.Cancel()
+					break
+				}
+				if i <= min(test.fails, 30) {
+					r.clock.await(t, time.Second, i)
+					r.clock.Advance(time.Second)
+				}
+			}
+			result := run.Wait()
+			if result.Status != test.status || !errors.Is(result.Err, test.err) {
+				t.Errorf("%s, %v", result.Status, result.Err)
+			}
+		})
 	}
 }
 
@@ -155,7 +208,11 @@ func faultyRun(t *testing.T, at int, fault error, from bool) (failed bool) {
 // TestEveryRunIsTheFoldOfItsTrace runs random graphs with random outcomes.
 func TestEveryRunIsTheFoldOfItsTrace(t *testing.T) {
 	t.Parallel()
+	passed := 0
 	rapid.Check(t, func(rt *rapid.T) {
+		if passed >= enough {
+			return
+		}
 		r := newRig(t)
 		d, want := randomFlow(rt)
 		result, b := r.run(d)
@@ -171,6 +228,7 @@ func TestEveryRunIsTheFoldOfItsTrace(t *testing.T) {
 		if got, want := fmt.Sprintf("%+v", first), fmt.Sprintf("%+v", b.State); got != want {
 			rt.Fatalf("fold of the trace %s, state %s", got, want)
 		}
+		passed++
 	})
 }
 

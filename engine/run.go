@@ -21,8 +21,9 @@ type StartOptions struct {
 	Reserve func(ctx context.Context, input json.RawMessage) error
 	// Fence reports whether this process still owns the run: it is asked before
 	// everything that must be ours alone (each sync of the record, each action
-	// outside). Any error stops the run without another write, so it should
-	// itself try a busy store again while the lease holds. Nil never objects.
+	// outside). A lease.ErrLost stops the run without another write. Any other
+	// error, of a busy store for example, is asked again for the time of a
+	// lease, and then stops the run too. Nil never objects.
 	Fence func(ctx context.Context) error
 	// Observe is told of each event once it is in the trace, in order, on the
 	// goroutine of the run: it must return soon and must not call Wait. A panic

@@ -21,8 +21,8 @@ const maxTitle = 1024
 // after Start returns. Canceling ctx ends Start, not the run; its values reach
 // the callbacks. On an error nothing is left on disk: an *InputError for input
 // that the workflow refuses, a *limit.Error, a *runbundle.IDError or
-// *runbundle.ExistsError for the run ID, the error of Reserve, an error of the
-// file layer.
+// *runbundle.ExistsError for the run ID, the error of Reserve, a *RecordError
+// with that of the file layer or of the fence.
 func (e *Engine) Start(ctx context.Context, g *workflow.Graph, o StartOptions) (*Run, error) {
 	r, err := e.prepare(ctx, g, o)
 	if err != nil {
@@ -107,17 +107,23 @@ func (r *Run) create(ctx context.Context) (runbundle.Event, error) {
 	if err != nil {
 		return runbundle.Event{}, fmt.Errorf("source of workflow %s: %w", r.graph.Name(), err)
 	}
-	options := runbundle.Options{FS: r.e.o.FS, Clock: r.e.o.Clock, Logger: r.e.o.Logger, Fence: r.o.Fence}
+	options := runbundle.Options{FS: r.e.o.FS, Clock: r.e.o.Clock, Logger: r.e.o.Logger, Fence: r.fence}
 	i := runbundle.Init{
 		RunID: r.o.RunID, WorkflowName: r.graph.Name(), Title: r.title, Source: source, Digest: r.graph.Digest(),
 		Snapshot: r.graph.Snapshot(), Input: r.input, StartedAt: r.e.o.Clock.Now(),
 	}
-	if r.w, err = runbundle.Create(ctx, options, r.e.o.RunsDir, i); err != nil {
+	if r.w, err = runbundle.Create(ctx, options, r.e.o.RunsDir, i); errors.Is(err, runbundle.ErrExists) {
 		return runbundle.Event{}, err
 	}
-	started, err := r.w.Append(ctx, i.Started())
 	if err != nil {
-		return started, errors.Join(fmt.Errorf("start run %s: %w", r.o.RunID, err), r.w.Discard())
+		return runbundle.Event{}, &RecordError{RunID: r.o.RunID, Err: err}
 	}
-	return started, nil
+	started, err := r.w.Append(ctx, i.Started())
+	if err == nil {
+		return started, nil
+	}
+	if left := r.w.Discard(); left != nil {
+		r.e.o.Logger.ErrorContext(ctx, "the bundle of a run that did not start is left", "runId", r.o.RunID, "error", left)
+	}
+	return started, &RecordError{RunID: r.o.RunID, Err: err}
 }

@@ -11,6 +11,7 @@ import (
 	"piworkflows/engine"
 	"piworkflows/internal/durable"
 	"piworkflows/internal/limit"
+	"piworkflows/lease"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -53,8 +54,8 @@ func TestStartRefusesAndLeavesNothing(t *testing.T) {
 			r.start.Reserve = func(context.Context, json.RawMessage) error { return refused }
 		}, as(refused), "reserve run"},
 		{"fence", func(r *rig, _ *workflow.Definition) {
-			r.start.Fence = func(context.Context) error { return refused }
-		}, as(refused), "create the bundle"},
+			r.start.Fence = func(context.Context) error { return &lease.LostError{What: runID} }
+		}, as(lease.ErrLost), "create the bundle"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -117,14 +117,14 @@ func (w *Writer) makeDir(root string) error {
 	if err := w.o.FS.MkdirAll(root); err != nil {
 		return fmt.Errorf("make the runs folder: %w", err)
 	}
-	return w.o.FS.Mkdir(w.dir) //nolint:wrapcheck // the caller asks it for fs.ErrExist and wraps the rest
+	return w.o.FS.Mkdir(w.dir) // the caller asks the error for fs.ErrExist and wraps the rest
 }
 
 // fill writes the first content of the folder that we made, or removes it.
 func (w *Writer) fill(root string, snapshot json.RawMessage) (err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.Discard())
+			err = w.discardAfter(err)
 		}
 	}()
 	if w.lock, err = oslock.TryLock(filepath.Join(w.dir, lockFile)); err != nil {
@@ -147,6 +147,14 @@ func (w *Writer) fill(root string, snapshot json.RawMessage) (err error) {
 		return fmt.Errorf("sync the runs folder: %w", err)
 	}
 	return nil
+}
+
+// discardAfter removes the bundle because of an error, which stays the error.
+func (w *Writer) discardAfter(err error) error {
+	if left := w.Discard(); left != nil {
+		return fmt.Errorf("%w (what was written is left: %v)", err, left) //nolint:errorlint // the first error counts
+	}
+	return err
 }
 
 // Discard removes a bundle that must not be: nobody has been told of the run.

@@ -36,6 +36,9 @@ func (s *State) admit(e Event, p Payload) error {
 	case e.RunID != s.RunID:
 		return fmt.Errorf("event %d belongs to run %.200q", e.Seq, e.RunID)
 	}
+	if ended, isEnd := p.(NodeEnded); isEnd && !ended.Outcome.known() {
+		return fmt.Errorf("an attempt does not end as %.60q", ended.Outcome)
+	}
 	switch p := p.(type) {
 	case PromptSent, UpdatePublished, NodeEnded:
 		if e.AttemptID == "" || e.AttemptID != s.CurrentAttemptID {

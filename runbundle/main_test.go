@@ -114,8 +114,6 @@ func failed(message string) runbundle.NodeEnded {
 	return runbundle.NodeEnded{Outcome: "failed", DurationMs: 1, Error: message}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // long is a text that goes to an artifact, a different one for each letter.
 func long(letter string) string { return strings.Repeat(letter, 5000) }
 
@@ -123,7 +121,7 @@ func long(letter string) string { return strings.Repeat(letter, 5000) }
 func story() []runbundle.Draft {
 	shell := failed(long("e"))
 	shell.Action = &runbundle.Receipt{ActionType: runbundle.ActionShell, CommandReceipt: &runbundle.CommandReceipt{
-		Command: "make", Args: []string{"check"}, Dir: "/src", ExitCode: ptr(2), DurationMs: 1,
+		Command: "make", Args: []string{"check"}, Dir: "/src", ExitCode: new(2), DurationMs: 1,
 	}}
 	function := ok(`{"$artifact":"mine"}`)
 	function.Action = &runbundle.Receipt{ActionType: runbundle.ActionFunction}
@@ -199,6 +197,15 @@ type int64ms int64
 func (ms int64ms) duration() time.Duration { return time.Duration(ms) * time.Millisecond }
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+// enough is how many random runs are written: each of them is synced many
+// times.
+var enough = func() int {
+	if os.Getenv("PI_WORKFLOWS_STRESS") != "" {
+		return 1000
+	}
+	return 25
+}()
 
 type contextType = context.Context
 

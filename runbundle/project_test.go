@@ -143,16 +143,15 @@ func TestFailedProjectionIsTriedAgain(t *testing.T) {
 	b.options.FS = ops.fs()
 	w := b.create(t)
 	full = true
-	var last int64
 	for i := range 20 {
-		last = w.step(i) // some of them try to project
+		w.step(i) // some of them try to project
 	}
 	if got := b.shownSeq(t); got != 0 {
 		t.Fatalf("projected %d on a full disk", got)
 	}
 	sameState(t, "state on a full disk", w.State(), b.read(t).State)
 	full = false
-	last = w.step(21)
+	last := w.step(21)
 	if got := b.shownSeq(t); got < last-1 {
 		t.Fatalf("projected %d of %d after there was space", got, last)
 	}

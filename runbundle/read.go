@@ -215,6 +215,16 @@ func (s *State) check() error {
 	case s.Input == nil || s.Outputs == nil || s.Results == nil || s.Steps == nil:
 		return errors.New("input, outputs, results or steps is missing")
 	}
+	for node, result := range s.Results {
+		if !result.Outcome.known() {
+			return fmt.Errorf("the result of node %.200q has an unknown outcome", node)
+		}
+	}
+	for i, step := range s.Steps {
+		if !step.Outcome.known() {
+			return fmt.Errorf("step %d has an unknown outcome", i)
+		}
+	}
 	return nil
 }
 

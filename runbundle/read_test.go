@@ -213,6 +213,7 @@ func TestReadRefusesBrokenFiles(t *testing.T) {
 		{"state cut off", "state.json", 0, edit("state.json", "\n}\n", "")},
 		{"state without steps", "state.json", 0, edit("state.json", `"steps"`, `"step"`)},
 		{"state without results", "state.json", 0, edit("state.json", `"results"`, `"result"`)},
+		{"state with an unknown outcome", "state.json", 0, edit("state.json", `"outcome": "ok"`, `"outcome": "fine"`)},
 		{"state with a bad step", "state.json", 0, edit("state.json", `"nodeId": "pick"`, `"nodeId": 7`)},
 		{"state without its artifact", "state.json", 0, func(t *testing.T, b *bundle) {
 			t.Helper()
@@ -314,7 +315,7 @@ func TestReadLeavesATornLineOut(t *testing.T) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	make := func(id string, seconds int64ms) {
+	add := func(id string, seconds int64ms) {
 		i := b.init()
 		i.RunID, i.StartedAt = id, i.StartedAt.Add(seconds.duration()*1000)
 		w, err := runbundle.Create(t.Context(), b.options, b.root, i)
@@ -328,11 +329,11 @@ func TestList(t *testing.T) {
 	if runs, broken, err := runbundle.List(b.root); err != nil || len(runs)+len(broken) != 0 {
 		t.Fatalf("a missing folder has %v, %v, %v", runs, broken, err)
 	}
-	make("old", 1)
-	make("new-b", 3)
-	make("new-a", 3)
-	make("broken", 4)
-	make("unfinished", 5)
+	add("old", 1)
+	add("new-b", 3)
+	add("new-a", 3)
+	add("broken", 4)
+	add("unfinished", 5)
 	if err := errors.Join(
 		os.WriteFile(filepath.Join(b.root, "broken", "manifest.json"), []byte("{}"), 0o600),
 		os.Remove(filepath.Join(b.root, "unfinished", "manifest.json")),

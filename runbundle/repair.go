@@ -43,7 +43,7 @@ func MarkInterrupted(ctx context.Context, o Options, dir, reason string) (State,
 func adopt(ctx context.Context, o Options, dir string) (*Writer, error) {
 	lock, err := oslock.TryLock(filepath.Join(dir, lockFile))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the error names the lock, the caller the run
+		return nil, err // it names the lock, the caller the run
 	}
 	w := newWriter(o, dir, State{})
 	w.lock = lock

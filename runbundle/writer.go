@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -129,7 +130,7 @@ func (w *Writer) write(e Event, p Payload) error {
 		return err
 	}
 	if err := w.trace.Append(append(text, '\n')); err != nil {
-		return err //nolint:wrapcheck // Append names the event
+		return err // Append names the event
 	}
 	w.state.apply(e, p)
 	w.stale, w.grewAt = true, w.o.Clock.Now()
@@ -218,7 +219,7 @@ func (w *Writer) State() State {
 	defer w.mu.Unlock()
 	s := w.state
 	s.Outputs, s.Results = maps.Clone(s.Outputs), maps.Clone(s.Results)
-	s.Steps = s.Steps[:len(s.Steps):len(s.Steps)]
+	s.Steps = slices.Clip(s.Steps)
 	s.Updates = append([]Update{}, s.Updates...)
 	return s
 }
@@ -246,5 +247,5 @@ func (w *Writer) Result(node string) (Result, bool) {
 func (w *Writer) Steps() []Step {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.state.Steps[:len(w.state.Steps):len(w.state.Steps)]
+	return slices.Clip(w.state.Steps)
 }
