@@ -149,10 +149,15 @@ func TestSubmissionLimits(t *testing.T) {
 	r := newRig(t)
 	var over error
 	r.options.Agents = script(func(ctx context.Context, q engine.AgentRequest) (*runbundle.Conversation, error) {
+		if !strings.Contains(q.Prompt, "The result must be: a JSON object") {
+			t.Errorf("prompt %q", q.Prompt)
+		}
 		over = q.Accept(ctx, raw(`"`+strings.Repeat("x", workflow.MaxValueBytes-1)+`"`))
 		return nil, q.Accept(ctx, nil)
 	})
-	result, _ := r.run(flow(asks(nil)))
+	n := asks(nil)
+	n.ExpectedOutput = ""
+	result, _ := r.run(flow(n))
 	r.want(result, runbundle.Completed, "", "")
 	if e := wantErr[*limit.Error](t, over); e.Size != workflow.MaxValueBytes+1 || string(result.FinalOutput) != "null" {
 		t.Errorf("limit %+v, output %s", e, result.FinalOutput)

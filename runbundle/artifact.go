@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -187,6 +188,10 @@ func readIn(root *os.Root, name string, limit int64) ([]byte, error) {
 func openIn(root *os.Root, name string, limit int64) (*os.File, error) {
 	info, err := root.Stat(name) // before Open, which would wait for the other end of a pipe
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		// Not wrapped: fs.ErrNotExist is the answer for a bundle that is not
+		// there, and here it is there and lacks a part.
+		return nil, fmt.Errorf("%s is missing", name)
 	case err != nil:
 		return nil, fmt.Errorf("look at %s: %w", name, err)
 	case !info.Mode().IsRegular():

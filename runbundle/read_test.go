@@ -250,6 +250,9 @@ func TestReadRefusesBrokenFiles(t *testing.T) {
 			test.do(t, b)
 			_, err := runbundle.Read(b.dir())
 			corrupt := wantErr[*runbundle.CorruptError](t, err)
+			if errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a broken bundle looks like none: %v", err)
+			}
 			if corrupt.Path != b.file(test.file) || corrupt.Line != test.line {
 				t.Errorf("place %s, line %d: %v", corrupt.Path, corrupt.Line, err)
 			}
@@ -379,5 +382,22 @@ func TestValuesComeBackWithoutIndent(t *testing.T) {
 	}
 	if string(s.FinalOutput) != `[1,2]` {
 		t.Errorf("final output %s", s.FinalOutput)
+	}
+}
+
+// Bundles of other writers may lack what came later to the format, and have
+// values, files and events that this program does not write.
+func TestReadOfAForeignBundle(t *testing.T) {
+	t.Parallel()
+	b := settled(t)
+	b.edit(t, "state.json", `"updates"`, `"unknownField"`)
+	b.edit(t, "state.json", `"$artifact": "mine"`, `"$artifact": "mine", "b": {"$escaped": [ {"$escaped": 1} ]}`)
+	b.edit(t, "manifest.json", `"artifacts": "artifacts"`, `"session": "session", "artifacts": "artifacts"`)
+	read := b.read(t)
+	if read.State.Updates == nil || read.Manifest.Paths.Session != "session" {
+		t.Errorf("updates %v, session %q", read.State.Updates, read.Manifest.Paths.Session)
+	}
+	if got := string(read.State.Outputs["10"]); got != `{"$artifact":"mine","b":[1]}` {
+		t.Errorf("output %s", got)
 	}
 }
