@@ -98,7 +98,7 @@ func (a *App) Run(ctx context.Context, args ...string) error {
 		args = append(args, "--no-color")
 	}
 	call := &App{o: a.o, catalog: a.catalog}
-	return call.root(args).ExecuteContext(ctx)
+	return call.root(args).ExecuteContext(ctx) //nolint:wrapcheck // it is the error of the command
 }
 
 // Stdout is where a command writes its result.
@@ -136,9 +136,10 @@ const (
 
 func (a *App) root(args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:           Name,
-		Short:         "Controllers and workflows that are durable, in one binary",
-		Long:          "Keeps comparing what you asked for with what is there, and works on the difference:\ncontrollers over durable resources, and finite workflows that they start.",
+		Use:   Name,
+		Short: "Controllers and workflows that are durable, in one binary",
+		Long: "Keeps comparing what you asked for with what is there, and works on the difference:\n" +
+			"controllers over durable resources, and finite workflows that they start.",
 		Version:       a.o.Version,
 		SilenceErrors: true,
 		// Two wrong letters are still a typing error.

@@ -19,6 +19,7 @@ var contract = filepath.Join("..", "docs", "cli-json.md")
 
 // The examples of docs/cli-json.md are what the code writes, for each command.
 func TestTheDocumentedJSONIsWhatIsWritten(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(contract)
 	if err != nil {
 		t.Fatal(err)

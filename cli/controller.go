@@ -84,14 +84,14 @@ func (a *App) showResource(ctx context.Context, s host.Store, ref controller.Ref
 // watchResource shows the resource after each change. Its deletion is the end.
 func (a *App) watchResource(ctx context.Context, s host.Store, ref controller.Ref, from controller.Cursor) error {
 	for {
-		changes, err := s.Changes(ctx, from, controller.ChangeFilter{Controller: ref.Controller, Key: ref.Key})
+		changes, err := s.Changes(ctx, from, controller.ChangeFilter(ref))
 		if err != nil {
 			return err
 		}
 		from = changes.Next
 		p, err := takePicture(ctx, s, ref)
 		if errors.Is(err, controller.ErrNotFound) {
-			a.say("%s is deleted", view.Plain(ref.String()))
+			a.sayf("%s is deleted", view.Plain(ref.String()))
 			return nil
 		}
 		if err != nil {

@@ -109,14 +109,14 @@ func (a *App) printResources(page controller.ListPage, stream bool) error {
 	case a.flags.json():
 		return a.printJSON(result)
 	case len(lines) == 0:
-		a.say("there are no resources yet: create one with %s apply", Name)
+		a.sayf("there are no resources yet: create one with %s apply", Name)
 		return nil
 	}
 	if err := a.print(view.Table(resourceColumns, a.resourceRows(lines), a.Style())); err != nil {
 		return err
 	}
 	if page.Continue != "" {
-		a.say("there are more: --continue %s", view.Plain(page.Continue))
+		a.sayf("there are more: --continue %s", view.Plain(page.Continue))
 	}
 	return nil
 }

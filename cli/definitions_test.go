@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"net"
+	"os"
 	"slices"
 	"time"
 
@@ -108,7 +109,17 @@ func refuse(context.Context, *workflow.Context) (any, error) {
 	return nil, errors.New("nobody to\x1b[31m greet")
 }
 
+// callbackEnv names the address that the node hang calls once it is at work.
+const callbackEnv = "HANG_CALLS"
+
 func hang(ctx context.Context, _ *workflow.Context) (any, error) {
+	if address := os.Getenv(callbackEnv); address != "" {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+	}
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -134,5 +145,3 @@ func brokenDefinitions() host.Definitions {
 }
 
 var _ controller.Reconciler[echoSpec, echoStatus] = echo{}
-
-var _ fmt.Stringer = goal{}

@@ -35,7 +35,10 @@ func (a *App) deleteCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref := refArgs(args)
 			return a.withResource(cmd.Context(), ref, func(s host.Store) error {
-				result, err := a.deleteResource(cmd.Context(), s, ref, wait, timeout)
+				result, err := a.deleteResource(cmd.Context(), s, ref)
+				if err == nil && wait {
+					err = a.awaitDeletion(cmd.Context(), s, &result, timeout)
+				}
 				if err != nil {
 					return err
 				}
@@ -48,21 +51,27 @@ func (a *App) deleteCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *App) deleteResource(ctx context.Context, s host.Store, ref controller.Ref, wait bool, timeout time.Duration) (deleteResult, error) {
+func (a *App) deleteResource(ctx context.Context, s host.Store, ref controller.Ref) (deleteResult, error) {
 	done, err := s.RequestDeletion(ctx, controller.Deletion{Ref: ref, Actor: a.actor()})
-	if err != nil {
-		return deleteResult{}, err
-	}
 	result := deleteResult{head: schema("delete"), Controller: ref.Controller, Key: ref.Key, Deleted: done.Deleted}
-	if !done.Deleted && wait {
-		w := waiter{store: s, ref: ref, uid: done.Resource.Metadata.UID}
-		_, err = w.run(ctx, a.o.Clock, timeout)
-		result.Deleted = err == nil
-	}
-	if !result.Deleted {
+	if !done.Deleted {
 		result.Resource = &done.Resource
 	}
 	return result, err
+}
+
+// awaitDeletion waits until the resource that was asked to go is gone.
+func (a *App) awaitDeletion(ctx context.Context, s host.Store, r *deleteResult, timeout time.Duration) error {
+	if r.Deleted {
+		return nil
+	}
+	m := r.Resource.Metadata
+	w := waiter{store: s, ref: m.Ref(), uid: m.UID}
+	if _, err := w.run(ctx, a.o.Clock, timeout); err != nil {
+		return err
+	}
+	r.Deleted, r.Resource = true, nil
+	return nil
 }
 
 func (a *App) printDeleted(r deleteResult) error {

@@ -130,7 +130,9 @@ func writeErrorJSON(w io.Writer, err error) {
 	body := errorBody{codeOf(err), message(err), errorFields(err)}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(map[string]errorBody{"error": body}) // stderr is the last resort
+	if err := e.Encode(map[string]errorBody{"error": body}); err != nil {
+		fmt.Fprintf(w, "{\"error\":{\"code\":%q}}\n", body.code)
+	}
 }
 
 // errorBody is an error as JSON: code, message, and the fields of its type.

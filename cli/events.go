@@ -93,7 +93,7 @@ func (a *App) noEvents() error {
 	if a.flags.json() {
 		return a.printJSON(eventsResult{head: schema("events"), Events: []eventLine{}})
 	}
-	a.say("there are no events yet")
+	a.sayf("there are no events yet")
 	return nil
 }
 

@@ -43,8 +43,8 @@ func (a *App) print(text string) error {
 	return nil
 }
 
-// say writes a line of progress or a hint to stderr.
-func (a *App) say(format string, args ...any) {
+// sayf writes a line of progress or a hint to stderr.
+func (a *App) sayf(format string, args ...any) {
 	fmt.Fprintf(a.o.Stderr, format+"\n", args...)
 }
 

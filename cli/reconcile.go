@@ -90,7 +90,7 @@ func (a *App) printRequested(refs []controller.Ref) error {
 		return a.printJSON(result)
 	}
 	if len(refs) == 0 {
-		a.say("there are no resources yet")
+		a.sayf("there are no resources yet")
 	}
 	for _, r := range refs {
 		if err := a.print(view.Plain(r.String()) + " requested\n"); err != nil {

@@ -137,15 +137,15 @@ func (p *runProgress) hear(e host.RunEvent) {
 	node := view.Plain(e.Event.NodeID)
 	switch said := payload.(type) {
 	case runbundle.RunStarted:
-		p.line("run %s", e.RunID)
+		p.linef("run %s", e.RunID)
 	case runbundle.NodeStarted:
 		if detail := view.Plain(said.StatusDetail); detail != "" {
-			p.line("  %s %s  %s", p.palette.Warm("●"), node, detail)
+			p.linef("  %s %s  %s", p.palette.Warm("●"), node, detail)
 		}
 	case runbundle.NodeEnded:
-		p.line("  %s %s  %s", view.Mark(said.Outcome, p.palette), node, p.palette.Dim(endText(said)))
+		p.linef("  %s %s  %s", view.Mark(said.Outcome, p.palette), node, p.palette.Dim(endText(said)))
 	case runbundle.RunEnded:
-		p.line("%s", endLine(said, p.palette))
+		p.linef("%s", endLine(said, p.palette))
 	}
 }
 
@@ -168,4 +168,4 @@ func endLine(e runbundle.RunEnded, p view.Palette) string {
 	return text
 }
 
-func (p *runProgress) line(format string, args ...any) { p.app.say(format, args...) }
+func (p *runProgress) linef(format string, args ...any) { p.app.sayf(format, args...) }

@@ -139,7 +139,7 @@ func (a *App) printRuns(lines []runLine) error {
 		return a.printJSON(runsResult{schema("runs"), lines})
 	}
 	if len(lines) == 0 {
-		a.say("there are no such runs: start one with %s run", Name)
+		a.sayf("there are no such runs: start one with %s run", Name)
 		return nil
 	}
 	p := a.Style().Palette

@@ -1,26 +1,24 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"piworkflows/runbundle"
 )
 
 // The scripts in testdata/script are stories: each has a project, a store and a
 // folder of runs of its own, and runs the program as a process.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireUniqueNames:  true,
@@ -28,8 +26,10 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PI_WORKFLOWS_CONTROLLER_DIR", filepath.Join(e.WorkDir, "places", "stores"))
 			e.Setenv("PI_WORKFLOWS_RUNS_DIR", filepath.Join(e.WorkDir, "places", "runs"))
+			// A program with the race detector sleeps for a second before it ends.
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("LONG", strings.Repeat("k", 600))
-			return os.Mkdir(filepath.Join(e.WorkDir, "places"), 0o700)
+			return errors.Join(os.Mkdir(filepath.Join(e.WorkDir, "places"), 0o700), listen(e))
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "poke": poke, "big": big, "runid": runID, "cursor": cursor, "running": running,
@@ -89,19 +89,23 @@ func cursor(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], string(r.Next))
 }
 
-// running waits until a run of a workflow is at work: running WORKFLOW. The
-// file system has no signal for it, so this one test looks again and again.
-func running(ts *testscript.TestScript, _ bool, args []string) {
-	for range 1000 {
-		runs, _, err := runbundle.List(ts.Getenv("PI_WORKFLOWS_RUNS_DIR"))
-		ts.Check(err)
-		for _, m := range runs {
-			trace, err := os.ReadFile(filepath.Join(ts.Getenv("PI_WORKFLOWS_RUNS_DIR"), m.RunID, m.Paths.Trace))
-			if err == nil && m.WorkflowName == args[0] && bytes.Contains(trace, []byte(`"hang"`)) {
-				return
-			}
-		}
-		time.Sleep(10 * time.Millisecond)
+// running waits until the node hang is at work: it calls back.
+func running(ts *testscript.TestScript, _ bool, _ []string) {
+	c, err := ts.Value(callback{}).(net.Listener).Accept()
+	ts.Check(err)
+	ts.Check(c.Close())
+}
+
+// callback is the key of the listener that the node hang calls.
+type callback struct{}
+
+func listen(e *testscript.Env) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
 	}
-	ts.Fatalf("no run of %s is at work", args[0])
+	e.Values[callback{}] = l
+	e.Defer(func() { l.Close() })
+	e.Setenv(callbackEnv, l.Addr().String())
+	return nil
 }

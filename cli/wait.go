@@ -148,7 +148,7 @@ func (w *waiter) follow(bounded, ctx context.Context) (*controller.Raw, error) {
 		if r, done, err := w.look(ctx); err != nil || done {
 			return r, err
 		}
-		changes, err := w.store.Changes(bounded, from, controller.ChangeFilter{Controller: w.ref.Controller, Key: w.ref.Key})
+		changes, err := w.store.Changes(bounded, from, controller.ChangeFilter(w.ref))
 		if err != nil {
 			return nil, err
 		}
