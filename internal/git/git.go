@@ -20,9 +20,10 @@ import (
 	"time"
 )
 
-// DefaultTimeout is the deadline of one call of Git. Calls are local; only a
-// checkout of a very large tree comes near it.
-const DefaultTimeout = 2 * time.Minute
+// DefaultTimeout is the deadline of one call of Git. Calls are local; only the
+// checkout of a very large tree comes near it. Who has less patience brings a
+// context that ends earlier.
+const DefaultTimeout = 10 * time.Minute
 
 // Hash names an object in lower-case hex: 40 digits, 64 in a SHA-256 repository.
 type Hash string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // minimum is the first version with `merge-tree --write-tree`.
@@ -35,7 +36,14 @@ func parseVersion(answer string) (version, bool) {
 	return version{major, minor}, err1 == nil && err2 == nil
 }
 
+// supported holds the programs that were found new enough: to ask each time
+// would cost as much as the call that it is for.
+var supported sync.Map
+
 func (r *Repo) checkVersion(ctx context.Context) error {
+	if _, known := supported.Load(r.program); known {
+		return nil
+	}
 	answer, err := r.line(ctx, "version")
 	if err != nil {
 		return err
@@ -44,5 +52,6 @@ func (r *Repo) checkVersion(ctx context.Context) error {
 	if !ok || found.less(minimum) {
 		return &VersionError{Found: answer, Need: minimum.String()}
 	}
+	supported.Store(r.program, true)
 	return nil
 }
