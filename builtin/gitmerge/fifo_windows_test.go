@@ -1,0 +1,5 @@
+package gitmerge
+
+import "errors"
+
+func makeFifo(string) error { return errors.ErrUnsupported }
