@@ -1,0 +1,104 @@
+package gitmerge
+
+import (
+	"context"
+	"slices"
+
+	"piworkflows/controller"
+)
+
+// rest ends the work until something new arrives. What is ours is removed, once
+// no verification works with it any more: its end wakes the resource.
+func (p *pass) rest(ctx context.Context, conditions []controller.Condition) (result, error) {
+	if p.running() || !p.mayOwn() {
+		return p.settle(conditions), nil
+	}
+	if err := p.release(ctx); err != nil {
+		if ctx.Err() != nil {
+			return result{}, err
+		}
+		p.Log.WarnContext(ctx, "cleanup failed and will be tried again", "error", err)
+		return controller.RequeueAfter(cleanupRetry, p.patch(conditions)), nil
+	}
+	patch := p.patch(conditions)
+	patch.Finalizers = p.otherFinalizers()
+	return controller.Settled(patch), nil
+}
+
+// remove lets a deletion go on once nothing of ours is left.
+func (p *pass) remove(ctx context.Context) (result, error) {
+	if p.running() {
+		return p.settle([]controller.Condition{
+			controller.ConditionFalse(controller.Ready, ReasonDeleting, "the deletion waits for run "+p.res.Status.WorkflowRun.RunID),
+		}), nil
+	}
+	if p.mayOwn() {
+		if err := p.release(ctx); err != nil {
+			return result{}, err
+		}
+	}
+	patch := p.patch(nil)
+	patch.Finalizers = p.otherFinalizers()
+	return controller.Settled(patch), nil
+}
+
+// movedHouse reports whether something of ours may be in another repository than
+// the one that the spec names now.
+func (p *pass) movedHouse() bool {
+	return p.status.Repository != "" && p.status.Repository != p.spec.Repository
+}
+
+// moveOut cleans the former repository before the new one is touched.
+func (p *pass) moveOut(ctx context.Context) (result, error) {
+	conditions := verifying("cleaning up in " + p.status.Repository)
+	if p.running() {
+		return p.settle(conditions), nil
+	}
+	if err := p.release(ctx); err != nil {
+		return result{}, err
+	}
+	return p.requeue(conditions), nil
+}
+
+// mayOwn reports whether there may be something to clean up.
+func (p *pass) mayOwn() bool {
+	return p.status.Repository != "" || slices.Contains(p.res.Metadata.Finalizers, finalizer)
+}
+
+// release removes the worktrees and refs of this resource. In a repository that
+// is gone there is nothing to remove.
+func (p *pass) release(ctx context.Context) error {
+	repository := p.status.Repository
+	if repository == "" {
+		repository = p.spec.Repository
+	}
+	uid := p.res.Metadata.UID
+	repo, err := p.open(ctx, repository)
+	switch {
+	case unusable(err) == ReasonRepositoryMissing:
+		repo, err = nil, nil
+	case err != nil:
+		return err
+	}
+	if err := p.sweep(ctx, repo, uid); err != nil {
+		return err
+	}
+	if repo != nil {
+		err = forget(ctx, repo, uid)
+	}
+	if err == nil {
+		p.status.Repository, p.status.Candidate = "", ""
+	}
+	return err
+}
+
+// otherFinalizers are those that are not ours; never nil.
+func (p *pass) otherFinalizers() []string {
+	others := []string{}
+	for _, f := range p.res.Metadata.Finalizers {
+		if f != finalizer {
+			others = append(others, f)
+		}
+	}
+	return others
+}

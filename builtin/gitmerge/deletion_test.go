@@ -1,0 +1,190 @@
+package gitmerge
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"piworkflows/controller"
+	"piworkflows/internal/git"
+)
+
+func TestDeletion(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		// arrange brings the resource b to the moment of its deletion, and returns
+		// what has to happen before it goes on.
+		arrange func(h *house) (then func())
+		merged  bool
+	}{
+		{"before the first pass", func(*house) func() { return nil }, false},
+		{"with a finalizer only", func(h *house) func() { h.pass(); return nil }, false},
+		{"while verifying", func(h *house) func() {
+			h.passes()
+			c := h.begin()
+			return func() {
+				h.want("b", ready+"false Deleting")
+				c.prove()
+			}
+		}, false},
+		{"after an interruption", func(h *house) func() {
+			h.passes()
+			h.begin().finish(controller.ChildOutcome{State: controller.RunInterrupted})
+			return nil
+		}, false},
+		{"proposed", func(h *house) func() {
+			h.passes()
+			h.begin().prove()
+			h.pass()
+			return nil
+		}, false},
+		{"merged, and the receipt lost", func(h *house) func() {
+			h.passes()
+			h.begin().prove()
+			h.pass()
+			h.store.loseReceipt = errors.New("lost")
+			h.pass()
+			h.clock.Advance(time.Minute)
+			return nil
+		}, true},
+		{"merged", func(h *house) func() {
+			h.passes()
+			h.begin().prove()
+			h.passes()
+			return nil
+		}, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			before := h.at("main")
+			h.push("b", "file", "1\n")
+			h.apply("b", h.spec("b", shell("true")))
+			then := test.arrange(h)
+			h.delete("b")
+			h.passes()
+			if then != nil {
+				if h.gone("b") {
+					t.Fatal("gone while it was verified")
+				}
+				then()
+				h.passes()
+			}
+			if !h.gone("b") {
+				t.Errorf("still there: %s", h.message("b"))
+			}
+			if merged := h.at("main") != before; merged != test.merged {
+				t.Errorf("merged: %v", merged)
+			}
+			h.wantNothingLeft()
+		})
+	}
+}
+
+func TestDeletionRemovesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.push("b", "file", "1\n")
+	s := h.spec("b", shell("true"))
+	s.Approved = false
+	h.apply("b", s)
+	h.passes()
+	c := h.begin()
+	w := workspaceOf(h.options)
+	if err := w.add(t.Context(), h.repo, c.in.Owner, c.claim.Row.RunID, git.Hash(h.at("main"))); err != nil {
+		t.Fatal(err)
+	}
+	c.prove()
+	h.passes()
+	if left := h.leftovers(); len(left) != 3 { // worktree, ref, folder
+		t.Fatalf("there is %q", left)
+	}
+	h.delete("b")
+	h.passes()
+	if !h.gone("b") {
+		t.Error("still there")
+	}
+	h.wantNothingLeft()
+}
+
+func TestDeletionWithoutItsRepository(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.push("b", "file", "1\n")
+	h.apply("b", h.spec("b", shell("true")))
+	h.pass()
+	owner := raw(h, "b").Metadata.UID
+	if err := os.MkdirAll(filepath.Join(h.root, owner, "run"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(h.dir); err != nil {
+		t.Fatal(err)
+	}
+	h.delete("b")
+	h.passes()
+	if !h.gone("b") {
+		t.Error("still there")
+	}
+	if entries, err := os.ReadDir(h.root); err != nil || len(entries) != 0 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// A spec that names another repository leaves nothing in the former one.
+func TestRepositoryChanges(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.push("b", "file", "1\n")
+	s := h.spec("b", shell("true"))
+	s.Approved = false
+	h.apply("b", s)
+	h.passes()
+	h.begin().prove()
+	h.passes()
+	other := newForge(t)
+	other.root = h.root
+	other.push("b", "file", "other\n")
+	next := s
+	next.Repository, next.ExpectedHead, next.Approved = other.dir, other.at("b"), true
+	h.apply("b", next)
+	h.passes()
+	h.wantNothingLeft()
+	c := h.begin()
+	if c.in.Repository != other.dir {
+		t.Errorf("verified in %s", c.in.Repository)
+	}
+	c.prove()
+	h.passes()
+	h.want("b", ready+"true Merged")
+	run(t, other.dir, "cat-file", "-e", "main:file")
+	other.wantNothingLeft()
+}
+
+// A proposal of an earlier spec is not made any more; the new spec decides.
+func TestSpecChangesAfterTheProposal(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	before := h.at("main")
+	h.push("b", "file", "1\n")
+	s := h.spec("b", shell("true"))
+	h.apply("b", s)
+	h.passes()
+	h.begin().prove()
+	h.pass()
+	s.Approved = false
+	h.apply("b", s)
+	h.passes()
+	h.want("b", ready+"false AwaitingApproval")
+	if h.at("main") != before {
+		t.Error("it was merged without an approval")
+	}
+	s.Approved = true
+	h.apply("b", s)
+	h.passes()
+	h.want("b", ready+"true Merged")
+	h.wantEffects("b", controller.EffectRejected, controller.EffectApplied)
+}
