@@ -44,11 +44,42 @@ func (s *effects) Ensure(ctx context.Context, e Effect) (EffectRecord, error) {
 	if err != nil || found == EffectDone {
 		return record, err
 	}
-	unfinished := effectCall{effects: s, effect: e, record: record}
+	return s.finish(ctx, effectCall{effects: s, effect: e, record: record}, found)
+}
+
+// finish brings an unfinished effect as far as can be.
+func (s *effects) finish(ctx context.Context, c effectCall, found Reservation) (record EffectRecord, err error) {
 	if found == EffectOpen {
-		return unfinished.recover(ctx)
+		record, err = c.recover(ctx)
+	} else {
+		record, err = c.apply(ctx)
 	}
-	return unfinished.apply(ctx)
+	if !errors.Is(err, ErrSecondApply) { // that one only has to wait for its turn
+		s.learn(record)
+	}
+	return record, err
+}
+
+// learn keeps the effects of the pass that are still in doubt.
+func (p *passRun) learn(r EffectRecord) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.State.Final() {
+		delete(p.inDoubt, r.Key)
+	} else {
+		p.inDoubt[r.Key] = r
+	}
+}
+
+// doubt says which effect is unfinished although the pass tried to finish it;
+// nil if there is none.
+func (p *passRun) doubt() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.inDoubt {
+		return fmt.Errorf("effect %q is %s: %s", r.Key, r.State, r.Error)
+	}
+	return nil
 }
 
 // reservation checks the effect before anything is written.

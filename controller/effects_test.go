@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -88,9 +89,71 @@ func TestApplyAnswers(t *testing.T) {
 				t.Errorf("record = %+v", got)
 			}
 			w.lastEvent("k", test.event)
-			// Whatever came of it, the pass runs again and counts no error.
-			w.expectQueue("k", controller.QueueReady, 0, 0)
+			// Whatever came of it, the pass runs again; what nobody knows is an error.
+			if test.state.Final() {
+				w.expectQueue("k", controller.QueueReady, 0, 0)
+			} else {
+				w.expectQueue("k", controller.QueueDelayed, time.Second, 1)
+			}
 		})
+	}
+}
+
+// A provider that is down must not be asked as fast as this machine can.
+func TestAChangeInDoubtIsTriedAgainWithBackoff(t *testing.T) {
+	t.Parallel()
+	p, blind := newProvider(), newProvider()
+	p.observe = observing(controller.ObservedNotApplied, nil)
+	p.apply = applying(controller.Application{}, errors.New("provider is down"))
+	blind.observe = observing(controller.ObservedIndeterminate, nil)
+	blind.apply = p.apply
+	ask := func(then controller.RawResult, effects ...controller.Effect) body {
+		return func(ctx context.Context, pass *controller.Pass, r controller.Raw) (controller.RawResult, error) {
+			_, err := ensuring(effects...)(ctx, pass, r)
+			return then, err
+		}
+	}
+	for name, body := range map[string]body{
+		"settled":         ask(controller.Settled(nothing), p.effect("a")),
+		"requeue":         ask(controller.Requeue(nothing), p.effect("a")),
+		"observed":        ask(controller.Requeue(nothing), blind.effect("a")),
+		"the same again":  ask(controller.Requeue(nothing), p.effect("a"), p.effect("a")),
+		"a second effect": ask(controller.Requeue(nothing), p.effect("a"), p.effect("b")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.put("k", `1`)
+			m := w.manager(nil, define(body))
+			for i, delay := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+				w.once(m)
+				w.expectQueue("k", controller.QueueDelayed, delay, i+1)
+				if row := w.queue("k"); !strings.Contains(row.LastError, `effect "a" is indeterminate: `) {
+					t.Errorf("last error = %q", row.LastError)
+				}
+				if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonEffectUnsettled) {
+					t.Errorf("reason = %v", got)
+				}
+				w.idle(m)
+				w.clock.Advance(delay)
+			}
+		})
+	}
+}
+
+func TestAChangeInDoubtKeepsALongerDelayAndTheStatus(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	p.apply = applying(controller.Application{}, errors.New("cut off"))
+	w.once(w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		_, err := pass.Effects.Ensure(ctx, p.effect("e"))
+		return controller.RequeueAfter(time.Hour, controller.Patch[json.RawMessage]{ControllerStatus: text(`"kept"`)}), err
+	})))
+	w.expectQueue("k", controller.QueueDelayed, time.Hour, 1)
+	if got := string(w.get("k").Status.ControllerStatus); got != `"kept"` {
+		t.Errorf("status = %s", got)
 	}
 }
 
@@ -122,13 +185,13 @@ func TestAnUnfinishedEffectIsObservedFirst(t *testing.T) {
 		{"it is not there", observing(controller.ObservedNotApplied, nil), []string{"observe e", "apply e"},
 			controller.EffectApplied, controller.EventEffectApplied, "made", controller.QueueReady, 0, 0},
 		{"nobody knows", observing(controller.ObservedIndeterminate, nil), []string{"observe e"},
-			controller.EffectIndeterminate, controller.EventEffectIndeterminate, "seen", controller.QueueDelayed, controller.UnsettledDelay, 0},
+			controller.EffectIndeterminate, controller.EventEffectIndeterminate, "seen", controller.QueueDelayed, 2 * time.Second, 2},
 		{"an error", observing(controller.ObservedApplied, errors.New("cut off")), []string{"observe e"},
-			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, time.Second, 1},
+			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, 2 * time.Second, 2},
 		{"a panic", func(context.Context) (controller.Observation, error) { panic("boom") }, []string{"observe e"},
-			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, time.Second, 1},
+			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, 2 * time.Second, 2},
 		{"another state", observing("there", nil), []string{"observe e"},
-			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, time.Second, 1},
+			controller.EffectIndeterminate, controller.EventEffectObserveFailed, "", controller.QueueDelayed, 2 * time.Second, 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -141,6 +204,7 @@ func TestAnUnfinishedEffectIsObservedFirst(t *testing.T) {
 			w.once(m)
 			p.calls()
 			p.apply, p.observe = nil, test.observe
+			w.clock.Advance(time.Second)
 			w.once(m)
 			if diff := cmp.Diff(test.calls, p.calls()); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
@@ -174,6 +238,7 @@ func TestASettledPassWithAnUnfinishedEffectComesBack(t *testing.T) {
 	}))
 	w.once(m)
 	ensure = false
+	w.clock.Advance(time.Second)
 	w.once(m)
 	w.expectQueue("k", controller.QueueDelayed, controller.UnsettledDelay, 0)
 	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonEffectUnsettled) {
@@ -299,6 +364,7 @@ func TestASecondApplyIsRefusedByName(t *testing.T) {
 		return controller.Settled(nothing), nil
 	}))
 	w.once(m)
+	w.clock.Advance(time.Second)
 	w.once(m)
 	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonEffectApplied) {
 		t.Errorf("reason = %v", got)
@@ -342,6 +408,7 @@ func TestNothingIsAppliedOnceTheClaimIsGone(t *testing.T) {
 	w.once(m)
 	<-answers
 	p.calls()
+	w.clock.Advance(time.Second)
 	p.observe = func(context.Context) (controller.Observation, error) {
 		w.clock.Advance(lease.DefaultDuration) // as if this machine had slept
 		return controller.Observation{State: controller.ObservedNotApplied}, nil

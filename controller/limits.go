@@ -44,7 +44,7 @@ const (
 	BackoffBase   = time.Second
 	BackoffMax    = time.Minute
 	BackoffJitter = 0.2
-	// UnsettledDelay is the wait of a pass that settled although an effect of
-	// its resource is unfinished.
+	// UnsettledDelay is the wait of a pass that settled although an effect that
+	// it did not ask for is unfinished.
 	UnsettledDelay = 10 * time.Second
 )

@@ -18,11 +18,11 @@ func (p *passRun) end(a answer) ending {
 	case a.overdue():
 		return p.failed(a.cause, ReasonTimeout)
 	case a.err == nil:
-		return p.succeeded(a.result)
+		return p.succeeded(a)
 	case errors.Is(a.cause, ErrStopped):
 		return p.again(a.err, EventReleased, ReasonStopped)
 	case errors.Is(a.err, ErrSecondApply):
-		return p.again(nil, EventFinished, ReasonEffectApplied)
+		return p.withEffects(a, p.newFinish(EventFinished, ReasonEffectApplied, 0))
 	case p.outdated(a.err):
 		return p.again(a.err, EventConflict, ReasonConflict)
 	case a.cause != nil:
@@ -32,21 +32,40 @@ func (p *passRun) end(a answer) ending {
 	}
 }
 
-// succeeded writes a result. A pass that changed the outside runs again: only
-// the next one sees what came of it.
-//
-// Spec: Safety rules.
-func (p *passRun) succeeded(r RawResult) ending {
+// succeeded writes a result.
+func (p *passRun) succeeded(a answer) ending {
+	r := a.result
 	w, err := p.write(r)
 	if err != nil {
 		return p.failed(err, ReasonErrorBackoff)
 	}
 	f := p.newFinish(EventFinished, r.reason(), r.After)
 	f.Write, f.Settle = w, r.Kind == ResultSettled
-	if f.Settle && p.applied.Load() {
+	return p.withEffects(a, f)
+}
+
+// withEffects makes a pass that changed the outside run again: only the next one
+// sees what came of it. An effect in doubt counts as an error, so that a provider
+// that is down is asked with growing delays; but not if a stop may have cut it off.
+//
+// Spec: Safety rules.
+func (p *passRun) withEffects(a answer, f Finish) ending {
+	err := p.doubt()
+	switch {
+	case err != nil && errors.Is(a.cause, ErrStopped):
+		f.Settle, f.KeepErrors, f.Reason = false, true, ReasonStopped
+	case err != nil:
+		f.Settle, f.Reason = false, ReasonEffectUnsettled
+		f.Err, f.After = errorText(err), max(f.After, p.backoff())
+	case f.Settle && p.applied.Load():
 		f.Settle, f.Reason = false, ReasonEffectApplied
 	}
-	return ending{finish: f}
+	return ending{finish: f, err: err}
+}
+
+// backoff is the delay after one more error.
+func (p *passRun) backoff() time.Duration {
+	return p.o.Backoff.Delay(p.claim.ConsecutiveErrors+1, p.o.Random())
 }
 
 func (p *passRun) write(r RawResult) (*Write, error) {
@@ -60,16 +79,16 @@ func (p *passRun) write(r RawResult) (*Write, error) {
 
 // failed counts an error and backs off.
 func (p *passRun) failed(err error, why RequeueReason) ending {
-	f := p.newFinish(EventFailed, why, p.o.Backoff.Delay(p.claim.ConsecutiveErrors+1, p.o.Random()))
+	f := p.newFinish(EventFailed, why, p.backoff())
 	f.Err = errorText(err)
 	return ending{finish: f, err: err}
 }
 
-// again runs the key at once. An error that is no fault of the reconciler
-// leaves its count alone.
+// again runs the key at once. What made it so is no fault of the reconciler and
+// leaves its count of errors alone.
 func (p *passRun) again(err error, event EventType, why RequeueReason) ending {
 	f := p.newFinish(event, why, 0)
-	f.KeepErrors = err != nil
+	f.KeepErrors = true
 	return ending{finish: f, err: err}
 }
 

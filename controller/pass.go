@@ -24,7 +24,8 @@ type Effects interface {
 	// Ensure records the effect, observes it if an earlier pass left it
 	// unfinished, and applies it if it is not there. It returns the record, whose
 	// State says what is known. One pass applies at most one effect: another
-	// one is ErrSecondApply. A pass that applied runs again even if it settles.
+	// one is ErrSecondApply. A pass that applied runs again even if it settles;
+	// one that leaves an effect in doubt backs off and counts as an error.
 	Ensure(ctx context.Context, e Effect) (EffectRecord, error)
 }
 

@@ -27,13 +27,15 @@ type passRun struct {
 	applied atomic.Bool
 
 	// mu guards the resource, of which child requests change version and
-	// pointer while the reconciler works on a copy.
+	// pointer while the reconciler works on a copy, and the effects of which the
+	// pass does not know what came of them, by key.
 	mu       sync.Mutex
 	resource Raw
+	inDoubt  map[string]EffectRecord
 }
 
 func (m *Manager) newPass(c *Claim) *passRun {
-	p := &passRun{Manager: m, claim: c, id: uuid.NewString(), began: m.o.Clock.Now(), resource: c.Resource}
+	p := &passRun{Manager: m, claim: c, id: uuid.NewString(), began: m.o.Clock.Now(), resource: c.Resource, inDoubt: map[string]EffectRecord{}}
 	// The store claims only for names it was given, so this one is known.
 	p.definition = m.definitions.byName[c.Ref.Controller]
 	p.log = m.o.Logger.With("controller", c.Ref.Controller, "key", c.Ref.Key,

@@ -47,6 +47,28 @@ func TestStopReleasesKeysAndKeepsTheirCounters(t *testing.T) {
 	}
 }
 
+func TestAChangeThatAStopCutOffCountsNoError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	entered := make(chan struct{})
+	p := newProvider()
+	p.apply = func(ctx context.Context) (controller.Application, error) {
+		close(entered)
+		<-ctx.Done()
+		return controller.Application{}, context.Cause(ctx)
+	}
+	stop := w.start(w.manager(nil, define(ensuring(p.effect("e")))))
+	<-entered
+	if err := stop(); err != nil {
+		t.Errorf("Run = %v", err)
+	}
+	w.expectQueue("k", controller.QueueReady, 0, 0)
+	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonStopped) {
+		t.Errorf("reason = %v", got)
+	}
+}
+
 func TestStopKeepsTheResultOfAPassThatEndsWell(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
