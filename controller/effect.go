@@ -49,6 +49,10 @@ type Effect struct {
 	// Key names the effect within its resource; put in it whatever makes it
 	// another effect (generation, revision).
 	Key string
+	// Generation is the one that wanted the effect; zero is that of the pass. A
+	// controller that remembers an unfinished effect gives the earlier one, to
+	// bring the effect to its end: until then it holds a deletion back.
+	Generation int64
 	// Kind is the type of effect, for records and policies.
 	Kind string
 	// Request is what is asked of the provider, as JSON. The same key with

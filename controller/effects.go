@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,11 +85,8 @@ func (p *passRun) doubt() error {
 
 // reservation checks the effect before anything is written.
 func (s *effects) reservation(e Effect) (EffectReservation, error) {
-	err := errors.Join(ValidateKey("effect key", e.Key), ValidateName("effect kind", e.Kind))
-	if e.Observe == nil || e.Apply == nil {
-		err = errors.Join(err, errors.New("it needs both Observe and Apply"))
-	}
-	if err != nil {
+	now := s.claim.Resource.Metadata.Generation
+	if err := e.check(now); err != nil {
 		return EffectReservation{}, err
 	}
 	request, err := canonicalValue("effect request", e.Request)
@@ -97,10 +95,20 @@ func (s *effects) reservation(e Effect) (EffectReservation, error) {
 	}
 	fingerprint, err := canonical.Fingerprint(request)
 	return EffectReservation{
-		Key: e.Key, Kind: e.Kind,
-		Generation:         s.claim.Resource.Metadata.Generation,
-		RequestFingerprint: fingerprint,
+		Key: e.Key, Kind: e.Kind, Generation: cmp.Or(e.Generation, now), RequestFingerprint: fingerprint,
 	}, err
+}
+
+// check lists what is wrong with an effect of a resource at a generation.
+func (e Effect) check(now int64) error {
+	problems := []error{ValidateKey("effect key", e.Key), ValidateName("effect kind", e.Kind)}
+	if e.Generation < 0 || e.Generation > now {
+		problems = append(problems, fmt.Errorf("generation %d: give one that the resource had, up to %d", e.Generation, now))
+	}
+	if e.Observe == nil || e.Apply == nil {
+		problems = append(problems, errors.New("it needs both Observe and Apply"))
+	}
+	return errors.Join(problems...)
 }
 
 // refuseSecond keeps a pass that has applied from recording an effect that it

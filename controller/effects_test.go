@@ -308,6 +308,36 @@ func TestAnEffectKeyMeansOneThing(t *testing.T) {
 	}
 }
 
+// Without this, an effect whose generation has passed would stay unfinished for
+// ever, and its resource could never be deleted.
+func TestAnEffectOfAnEarlierGenerationIsBroughtToItsEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	e := p.effect("e")
+	m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, r controller.Raw) (controller.RawResult, error) {
+		_, err := pass.Effects.Ensure(ctx, e)
+		return controller.Settled(nothing), err
+	}))
+	w.store.fail("FinishEffect", 1, errors.New("cut off"))
+	w.once(m)
+	p.calls()
+	w.put("k", `2`)
+	e.Generation = 1
+	w.once(m)
+	if diff := cmp.Diff([]string{"observe e"}, p.calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if got := w.effect(); got.State != controller.EffectApplied || got.Generation != 1 {
+		t.Errorf("record = %+v", got)
+	}
+	w.expectQueue("k", controller.QueueNone, 0, 0)
+	if d, err := w.store.RequestDeletion(t.Context(), controller.Deletion{Ref: ref("k")}); err != nil || !d.Deleted {
+		t.Errorf("RequestDeletion = %+v, %v", d, err)
+	}
+}
+
 func TestAPassAppliesOneEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -452,6 +482,8 @@ func TestEnsureRefusesBeforeItRecords(t *testing.T) {
 		{"a bad kind", func(e *controller.Effect) { e.Kind = "a b" }, "effect kind"},
 		{"no Observe", func(e *controller.Effect) { e.Observe = nil }, "both Observe and Apply"},
 		{"no Apply", func(e *controller.Effect) { e.Apply = nil }, "both Observe and Apply"},
+		{"a generation to come", func(e *controller.Effect) { e.Generation = 2 }, "generation 2"},
+		{"no generation", func(e *controller.Effect) { e.Generation = -1 }, "generation -1"},
 		{"a request that is no JSON", func(e *controller.Effect) { e.Request = math.Inf(1) }, "effect request"},
 		{"a request that is too large", func(e *controller.Effect) { e.Request = quoted(controller.MaxRequestBytes + 1) },
 			"effect request is 1048577 bytes"},
