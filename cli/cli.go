@@ -28,7 +28,8 @@ type Options struct {
 	// Definitions are the controllers and workflows of the program.
 	Definitions host.Definitions
 	// ExtraCommands adds commands of the program's own; they share the global
-	// flags, and the errors that they return are reported like all others.
+	// flags, and the errors that they return are reported like all others: a
+	// method ErrorCode gives an error its code.
 	ExtraCommands func(*App) []*cobra.Command
 	// Version is what the command version prints; "dev" by default.
 	Version string
@@ -87,7 +88,7 @@ func (a *App) Execute(ctx context.Context, args []string) int {
 	if ctx.Err() != nil {
 		err = errors.Join(ErrInterrupted, err)
 	}
-	call.report(err, call.flags.json() || wantsJSON(args))
+	call.report(err, call.JSON() || wantsJSON(args))
 	return exitCode(err)
 }
 
@@ -181,7 +182,10 @@ func (a *App) addCommands(root *cobra.Command) {
 		}
 	}
 	if a.o.ExtraCommands != nil {
-		root.AddCommand(a.o.ExtraCommands(a)...)
+		for _, c := range a.o.ExtraCommands(a) {
+			c.GroupID, c.Args = groupProgram, usageArgs(c.Args)
+			root.AddCommand(c)
+		}
 	}
 	addCompletion(root)
 }

@@ -159,10 +159,10 @@ func (a *App) pictureHead(p picture) string {
 		{"queue", queueText(queueOf(p.queue), a.o.Clock.Now())},
 		{"last error", view.PlainLines(p.queue.LastError)},
 		{"deleting", deletionText(m)},
-		{"spec", view.Document(p.resource.Spec)},
-		{"status", view.Document(p.resource.Status.ControllerStatus)},
 	}
-	return a.Style().Palette.Bold(view.Plain(m.Ref().String())) + "\n" + view.Facts(facts, a.Style())
+	return a.Style().Palette.Bold(view.Plain(m.Ref().String())) + "\n" + view.Facts(facts, a.Style()) +
+		view.Block("spec", view.Document(p.resource.Spec), a.Style()) +
+		view.Block("status", view.Document(p.resource.Status.ControllerStatus), a.Style())
 }
 
 func deletionText(m controller.Metadata) string {

@@ -84,6 +84,19 @@ func rangeArgs(least int, names ...string) cobra.PositionalArgs {
 	}
 }
 
+// usageArgs makes what a check of arguments refuses a wrong usage.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(cmd, args); err != nil {
+			return wrongUsage(cmd, "%v", err)
+		}
+		return nil
+	}
+}
+
 // noSuchCommand refuses what the root command does not know.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -59,38 +59,26 @@ func Preview(value json.RawMessage, cells int) string {
 func (r *recorded) detail(s runbundle.Step) string {
 	title := fmt.Sprintf("step %d  %s  %s %s after %s", r.Step, Plain(s.NodeID),
 		Mark(s.Outcome, r.Palette), words(string(s.Outcome)), stepTook(s))
-	lines := []string{r.Palette.Bold(title), "started " + s.StartedAt.String()}
-	if c := command(s.Action); c != "" {
-		lines = append(lines, "command "+c)
-	}
-	for _, block := range []struct{ name, text string }{
-		{"prompt", text(s.Prompt)}, {"error", s.Error}, {"output", text(s.Output)},
-	} {
-		lines = append(lines, r.block(block.name, block.text)...)
-	}
-	return r.fit(lines)
+	return r.fit([]string{r.Palette.Bold(title)}) +
+		Facts([][2]string{{"started", s.StartedAt.String()}, {"command", command(s.Action)}}, r.Style) +
+		r.block("prompt", text(s.Prompt)) + r.block("error", s.Error) + r.block("output", text(s.Output))
 }
 
-// block shows a text below its name, folded to the width and not without end.
-func (r *recorded) block(name, text string) []string {
-	if text == "" {
-		return nil
+// block shows a text in full, but not without end.
+func (r *recorded) block(name, text string) string {
+	lines := strings.SplitAfterN(Block(name, PlainLines(text), r.Style), "\n", detailLines+2)
+	if last := len(lines) - 1; last > detailLines && lines[last] != "" {
+		lines[last] = r.Palette.Dim(gap+"… the rest is in -o json") + "\n"
 	}
-	lines := []string{r.Palette.Dim(name)}
-	for line := range strings.Lines(PlainLines(text)) {
-		for _, part := range fold(strings.TrimRight(line, "\n"), r.width()-2) {
-			if len(lines) > detailLines {
-				return append(lines, r.Palette.Dim("  … the rest is in -o json"))
-			}
-			lines = append(lines, "  "+part)
-		}
-	}
-	return lines
+	return strings.Join(lines, "")
 }
 
 // text is a recorded value for people: a string as it is, all else as indented
 // JSON; nothing for null.
 func text(value json.RawMessage) string {
+	if len(value) == 0 || string(value) == "null" {
+		return ""
+	}
 	var s string
 	if json.Unmarshal(value, &s) == nil {
 		return s

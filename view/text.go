@@ -48,9 +48,10 @@ func Width(line string) int { return ansi.StringWidth(line) }
 // keeps colours whole.
 func Fit(line string, cells int) string { return ansi.Truncate(line, max(cells, 0), "…") }
 
-// fold breaks a line into pieces of at most a number of cells.
+// fold breaks a line into pieces of at most a number of cells, between words if
+// that is possible.
 func fold(line string, cells int) []string {
-	return strings.Split(ansi.Hardwrap(line, max(cells, 1), true), "\n")
+	return strings.Split(ansi.Wrap(line, max(cells, 1), ""), "\n")
 }
 
 // pad fills a line with spaces up to a number of cells.
@@ -59,34 +60,4 @@ func pad(line string, cells int) string {
 }
 
 // Document writes a recorded JSON value for people, indented; nothing for null.
-func Document(value json.RawMessage) string {
-	if len(value) == 0 || string(value) == "null" {
-		return ""
-	}
-	return PlainLines(text(value))
-}
-
-// Facts writes named values below each other, each name in a column of its own.
-// Values may have several lines; a fact without a value is left out.
-func Facts(facts [][2]string, s Style) string {
-	column := 0
-	for _, f := range facts {
-		if f[1] != "" {
-			column = max(column, Width(f[0])+len(gap))
-		}
-	}
-	var b strings.Builder
-	for _, f := range facts {
-		if f[1] == "" {
-			continue
-		}
-		name := s.Palette.Dim(pad(f[0], column))
-		for line := range strings.Lines(f[1]) {
-			for _, part := range fold(strings.TrimRight(line, "\n"), s.width()-column) {
-				b.WriteString(strings.TrimRight(name+part, " ") + "\n")
-				name = strings.Repeat(" ", column)
-			}
-		}
-	}
-	return b.String()
-}
+func Document(value json.RawMessage) string { return PlainLines(text(value)) }
