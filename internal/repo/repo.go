@@ -46,13 +46,13 @@ func Files(ctx context.Context, root string) ([]string, error) {
 }
 
 // Build makes the program as `make demo` does, static, in dir, and returns its
-// path. The build cache makes a second call cheap.
-func Build(ctx context.Context, root, dir string) (string, error) {
+// path. The build cache makes a second call cheap. Tags are build tags.
+func Build(ctx context.Context, root, dir string, tags ...string) (string, error) {
 	path := filepath.Join(dir, "pi-workflows")
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	_, err := output(ctx, root, "go", "build", "-buildvcs=false", "-o", path, "./cmd/pi-workflows")
+	_, err := output(ctx, root, "go", "build", "-buildvcs=false", "-tags="+strings.Join(tags, ","), "-o", path, "./cmd/pi-workflows")
 	return path, err
 }
 

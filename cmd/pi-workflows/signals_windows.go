@@ -1,0 +1,6 @@
+package main
+
+import "os"
+
+// stopSignals ask the program to stop: Ctrl-C.
+var stopSignals = []os.Signal{os.Interrupt}
