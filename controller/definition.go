@@ -90,7 +90,8 @@ type Patch[T any] struct {
 // Settled ends the work on the key until another event arrives.
 func Settled[T any](p Patch[T]) Result[T] { return Result[T]{Kind: ResultSettled, Patch: p} }
 
-// Requeue asks for another pass as soon as there is capacity.
+// Requeue asks for another pass as soon as there is capacity, and within bounds
+// on how often: see FreeRequeues.
 func Requeue[T any](p Patch[T]) Result[T] { return Result[T]{Kind: ResultRequeue, Patch: p} }
 
 // RequeueAfter asks for another pass once d has passed; d must be positive. An

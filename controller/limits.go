@@ -44,6 +44,12 @@ const (
 	BackoffBase   = time.Second
 	BackoffMax    = time.Minute
 	BackoffJitter = 0.2
+	// FreeRequeues passes in a row may run again at once: enough for work in
+	// steps. From then on the delay doubles from RequeueBase up to RequeueMax,
+	// until a pass settles, waits or fails. An event runs the key at once.
+	FreeRequeues = 20
+	RequeueBase  = 100 * time.Millisecond
+	RequeueMax   = 5 * time.Second
 	// UnsettledDelay is the wait of a pass that settled although an effect that
 	// it did not ask for is unfinished.
 	UnsettledDelay = 10 * time.Second

@@ -16,6 +16,7 @@ type Manager struct {
 	o           ManagerOptions
 	definitions *Registry
 	slots       *slots
+	pace        *pace
 	running     atomic.Bool
 	// passes are the workers of Run; abandoned reconcilers do not belong to them.
 	passes sync.WaitGroup
@@ -35,7 +36,7 @@ func NewManager(o ManagerOptions) (*Manager, error) {
 	for _, d := range o.Definitions {
 		limits[d.Name] = o.limit(d)
 	}
-	return &Manager{o: o, definitions: definitions, slots: newSlots(o.Workers, limits)}, nil
+	return &Manager{o: o, definitions: definitions, slots: newSlots(o.Workers, limits), pace: newPace()}, nil
 }
 
 // Run reconciles until ctx ends, then stops: passes are cancelled with the

@@ -63,6 +63,16 @@ func (p *passRun) withEffects(a answer, f Finish) ending {
 	return ending{finish: f, err: err}
 }
 
+// paced delays a pass that is one of many in a row to run again at once.
+func (p *passRun) paced(e ending) ending {
+	if e.finish.Settle || e.finish.After >= time.Millisecond || e.finish.Reason == ReasonStopped {
+		p.pace.end(p.claim.Ref)
+		return e
+	}
+	e.finish.After = p.pace.again(p.claim.Ref, p.o.Random())
+	return e
+}
+
 // backoff is the delay after one more error.
 func (p *passRun) backoff() time.Duration {
 	return p.o.Backoff.Delay(p.claim.ConsecutiveErrors+1, p.o.Random())

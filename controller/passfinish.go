@@ -19,6 +19,9 @@ func (p *passRun) finish(stop, held context.Context, e ending) error {
 		done, err := p.o.Store.Finish(ctx, p.claim, e.finish)
 		switch {
 		case err == nil:
+			if !done.Requeued {
+				p.pace.end(p.claim.Ref)
+			}
 			p.report(ctx, e, outcomeOf(e, done), done.Reason)
 			return nil
 		case errors.Is(err, lease.ErrLost):

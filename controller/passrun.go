@@ -52,7 +52,7 @@ func (p *passRun) run(stop context.Context) error {
 	if a.overdue() {
 		release()
 	}
-	err := p.finish(stop, held, p.end(a))
+	err := p.finish(stop, held, p.paced(p.end(a)))
 	p.leave(a)
 	return err
 }
