@@ -15,6 +15,7 @@ import (
 // reason.
 var norun = map[string]string{
 	"make test":   "runs this test",
+	"make demo":   "stands for itself at the top; the tour plays it in a folder",
 	"make stress": "runs for hours",
 	"make bench":  "measures one machine",
 	"make build":  "compiles for five platforms",
