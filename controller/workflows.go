@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // workflows is the Workflows of one pass.
@@ -19,16 +20,18 @@ func (s *workflows) Ensure(ctx context.Context, r WorkflowRequest) (ChildRun, er
 		return ChildRun{}, err
 	}
 	defer leave()
-	reservation, err := s.reservation(ctx, r)
+	reservation, err := s.reservation(r)
+	if err == nil {
+		err = s.pin(ctx, &reservation)
+	}
 	if err != nil {
 		return ChildRun{}, fmt.Errorf("child run %.80q: %w", r.RequestKey, err)
 	}
 	return s.reserve(ctx, reservation)
 }
 
-// reservation checks the request before anything is written, and pins the
-// workflow so that a run that starts later is the one asked for.
-func (s *workflows) reservation(ctx context.Context, r WorkflowRequest) (ChildReservation, error) {
+// reservation checks the request before anything is written.
+func (s *workflows) reservation(r WorkflowRequest) (ChildReservation, error) {
 	if s.o.Scheduler == nil {
 		return ChildReservation{}, ErrNoScheduler
 	}
@@ -39,14 +42,28 @@ func (s *workflows) reservation(ctx context.Context, r WorkflowRequest) (ChildRe
 	if err != nil {
 		return ChildReservation{}, err
 	}
-	identity, err := s.o.Scheduler.Resolve(ctx, r.Workflow)
-	if err != nil {
-		return ChildReservation{}, err
-	}
 	return ChildReservation{
-		RequestKey: r.RequestKey, Workflow: r.Workflow, Input: input,
-		Identity: identity, RunID: s.o.Scheduler.NewRunID(r.Workflow),
+		RequestKey: r.RequestKey, Workflow: r.Workflow, Input: input, RunID: s.o.Scheduler.NewRunID(r.Workflow),
 	}, nil
+}
+
+// pin resolves the workflow, so that a run that starts later is the one asked
+// for. A workflow that is gone is an error only if there is still something to
+// run.
+func (s *workflows) pin(ctx context.Context, r *ChildReservation) (err error) {
+	if r.Identity, err = s.o.Scheduler.Resolve(ctx, r.Workflow); err == nil {
+		return nil
+	}
+	children, readErr := s.o.Store.Children(ctx, s.claim.Ref)
+	if slices.ContainsFunc(children, r.over) {
+		return nil
+	}
+	return errors.Join(err, readErr)
+}
+
+// over reports whether a run is the one of the request, and never runs again.
+func (r *ChildReservation) over(c ChildRun) bool {
+	return c.RequestKey == r.RequestKey && (c.State == RunSucceeded || c.State == RunFailed || c.State == RunWaiting)
 }
 
 // reserve goes on with the version that the reservation made: the pointer to

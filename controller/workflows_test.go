@@ -39,17 +39,21 @@ func (s *scheduler) NewRunID(workflow string) string {
 // parent is a world with a controller that asks for one child.
 type parent struct {
 	*world
-	request controller.WorkflowRequest
-	m       *controller.Manager
-	child   controller.ChildRun
-	err     error
+	request   controller.WorkflowRequest
+	scheduler *scheduler
+	m         *controller.Manager
+	child     controller.ChildRun
+	err       error
 }
 
 func newParent(t *testing.T) *parent {
 	t.Helper()
-	p := &parent{world: newWorld(t), request: controller.WorkflowRequest{RequestKey: "verify", Workflow: "w", Input: map[string]int{"n": 1}}}
+	p := &parent{
+		world: newWorld(t), scheduler: newScheduler("w"),
+		request: controller.WorkflowRequest{RequestKey: "verify", Workflow: "w", Input: map[string]int{"n": 1}},
+	}
 	p.put("k", `1`)
-	p.m = p.manager(func(o *controller.ManagerOptions) { o.Scheduler = newScheduler("w") },
+	p.m = p.manager(func(o *controller.ManagerOptions) { o.Scheduler = p.scheduler },
 		define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
 			p.child, p.err = pass.Workflows.Ensure(ctx, p.request)
 			return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(`"` + string(p.child.State) + `"`)}), p.err
@@ -122,6 +126,36 @@ func TestAnInterruptedChildIsStartedAgain(t *testing.T) {
 	p.once(p.m)
 	if p.child.Attempt != 2 || p.child.State != controller.RunFailed || p.child.Error != "no" {
 		t.Errorf("child = %+v", p.child)
+	}
+}
+
+// What a run came to does not depend on whether it could be started today.
+func TestAChildThatEndedNeedsNoWorkflow(t *testing.T) {
+	t.Parallel()
+	for state, found := range map[controller.RunState]bool{
+		controller.RunSucceeded: true, controller.RunFailed: true, controller.RunWaiting: true,
+		controller.RunInterrupted: false, // it needs another attempt
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			p := newParent(t)
+			p.once(p.m)
+			p.scheduler.workflow = "another"
+			p.run(controller.ChildOutcome{State: state})
+			p.once(p.m)
+			var unknown *controller.UnknownWorkflowError
+			if found && (p.err != nil || p.child.State != state) || !found && !errors.As(p.err, &unknown) {
+				t.Errorf("child = %+v, %v", p.child, p.err)
+			}
+			if found {
+				p.request.Input = "other"
+				p.wake()
+				p.once(p.m)
+				if _, ok := errors.AsType[*controller.ChildConflictError](p.err); !ok {
+					t.Errorf("another input: %v", p.err)
+				}
+			}
+		})
 	}
 }
 
