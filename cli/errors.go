@@ -55,6 +55,7 @@ var codes = map[string]int{
 	"store_version":      exitUsage,
 	"not_found":          exitNotFound,
 	"run_not_found":      exitNotFound,
+	"run_not_recorded":   exitNotFound,
 	"step_not_found":     exitNotFound,
 	"file_not_found":     exitNotFound,
 	"unknown_controller": exitNotFound,
