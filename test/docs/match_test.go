@@ -17,7 +17,7 @@ func TestNormalize(t *testing.T) {
 		{"temporary folder", "project /tmp/pi-demo-123456", "project <path>/pi-demo-#"},
 		{"temporary path of macOS", `"/private/var/folders/x/T/a.git",`, `"<path>/a.git",`},
 		{"path at home", "~/.pi/agent/x.sqlite", "<path>/x.sqlite"},
-		{"time", "2026-01-02T03:04:05.678Z 03:04:05", "<time> <time>"},
+		{"time", "2026-01-02T03:04:05.678Z 03:04:05 2026-01-02 03:04:05Z", "<time> <time> <time>"},
 		{"duration", "took 1m2.5s, then 12ms (30s)", "took <duration>, then <duration> (<duration>)"},
 		{"uid", "uid 018f3b2e-7c4d-7a10-8b9c-0123456789ab", "uid <uid>"},
 		{"run", "20270105T081500Z-verify-branch-0a1b2c3d ok", "<run verify-branch> ok"},
