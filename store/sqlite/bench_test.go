@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,7 +37,7 @@ func benchStore(b *testing.B, due, waiting int) *sqlite.Store {
 	}
 	b.Cleanup(func() { _ = s.Close() })
 	for i := range due {
-		put(b, s, fmt.Sprint(i))
+		put(b, s, strconv.Itoa(i))
 	}
 	raw(b, path, fmt.Sprintf(`
 		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT %[2]d)
@@ -61,7 +62,7 @@ func pass(b *testing.B, s *sqlite.Store) {
 	}
 	version := c.Resource.Metadata.ResourceVersion
 	_, err := s.Finish(b.Context(), c, controller.Finish{Write: &controller.Write{
-		Version: version, ObservedGeneration: 1, ControllerStatus: json.RawMessage(fmt.Sprint(version)),
+		Version: version, ObservedGeneration: 1, ControllerStatus: json.RawMessage(strconv.FormatInt(version, 10)),
 	}})
 	if err != nil {
 		b.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"piworkflows/controller"
 	"piworkflows/internal/canonical"
@@ -62,19 +63,21 @@ func pointer(r controller.ChildRun) *controller.WorkflowRun {
 }
 
 // pointsAt reports whether the resource shows the child as it is.
-func (r record) pointsAt(run controller.ChildRun) (bool, error) {
+func (r *record) pointsAt(run controller.ChildRun) (bool, error) {
 	text, err := canonical.Marshal(pointer(run))
 	return bytes.Equal(text, r.run), err
 }
 
 // shows reports whether the resource points to the request, in whatever state.
-func (r record) shows(requestID string) (bool, error) {
+func (r *record) shows(requestID string) (bool, error) {
 	if r.run == nil {
 		return false, nil
 	}
 	var run controller.WorkflowRun
-	err := json.Unmarshal(r.run, &run)
-	return run.RequestID == requestID, err
+	if err := json.Unmarshal(r.run, &run); err != nil {
+		return false, fmt.Errorf("read status.workflowRun of %s: %w", r.Ref, err)
+	}
+	return run.RequestID == requestID, nil
 }
 
 // point lets the resource show a child. Passes need not have seen it: see

@@ -99,7 +99,7 @@ func (t *tx) claim(controllers []string, d time.Duration) (*claimed, error) {
 		}
 	}
 	if first == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing to claim is no error
 	}
 	return t.take(ref, d)
 }
@@ -155,7 +155,7 @@ func (t *tx) live(c *controller.Claim) (h held, err error) {
 // lost returns a *lease.LostError unless the row is there, carries the token,
 // and its lease goes on. A lease that ended is lost even if nobody took it.
 func lost(what string, found bool, token, present string, expires, now time.Time) error {
-	reason := lease.Reason("")
+	var reason lease.Reason
 	switch {
 	case !found:
 		reason = lease.Gone

@@ -1,3 +1,4 @@
+//nolint:wrapcheck // Options.explain says what was tried, and types the error.
 package sqlite
 
 import (

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,7 +123,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 		kill()
 		s := open(t, o)
 		for i := range told + 1 {
-			if _, err := s.Get(t.Context(), ref(fmt.Sprint(i))); err != nil {
+			if _, err := s.Get(t.Context(), ref(strconv.Itoa(i))); err != nil {
 				t.Fatal(err)
 			}
 		}

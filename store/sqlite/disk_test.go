@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,10 @@ import (
 // disk is a disk that can be made to fail.
 type disk struct {
 	err   atomic.Pointer[error] // of every write, sync and truncation
+	ops   atomic.Int64
 	syncs atomic.Int64
+	// after is how many operations succeed before err.
+	after atomic.Int64
 	// failNext counts how many syncs are to fail with err, if it is not negative.
 	failNext atomic.Int64
 }
@@ -30,7 +34,14 @@ func newDisk(o *sqlite.Options) *disk {
 }
 
 func (d *disk) breakWith(err error) { d.err.Store(&err) }
-func (d *disk) mend()               { d.err.Store(nil) }
+
+// breakAfter lets n operations succeed before all fail.
+func (d *disk) breakAfter(n int64, err error) {
+	d.after.Store(d.ops.Load() + n)
+	d.breakWith(err)
+}
+
+func (d *disk) mend() { d.err.Store(nil) }
 
 func (d *disk) fault(op, _ string) error {
 	if op == "open" {
@@ -40,7 +51,7 @@ func (d *disk) fault(op, _ string) error {
 		d.syncs.Add(1)
 	}
 	err := d.err.Load()
-	if err == nil {
+	if d.ops.Add(1) <= d.after.Load() || err == nil {
 		return nil
 	}
 	if left := d.failNext.Load(); left >= 0 {
@@ -106,17 +117,34 @@ func events(t *testing.T, s *sqlite.Store) int {
 	return len(list)
 }
 
-func TestOpenOnABrokenDisk(t *testing.T) {
+// The disk breaks at any moment while a store is made and closed again; what
+// there is of the file is no obstacle for the next try.
+func TestStoreIsMadeOnADiskThatBreaks(t *testing.T) {
 	t.Parallel()
-	o := options(t)
-	d := newDisk(&o)
-	d.breakWith(syscall.ENOSPC)
-	var disk *sqlite.DiskError
-	if _, err := sqlite.Open(t.Context(), o); !errors.As(err, &disk) || !disk.Full {
-		t.Fatalf("error %v, want a full disk", err)
+	for n, whole := int64(0), false; !whole; n++ {
+		o := options(t)
+		d := newDisk(&o)
+		d.breakAfter(n, syscall.ENOSPC)
+		s, err := sqlite.Open(t.Context(), o)
+		if err == nil {
+			err = s.Close()
+		}
+		if whole = d.ops.Load() <= n; !whole && err != nil {
+			var disk *sqlite.DiskError
+			if !errors.As(err, &disk) || !disk.Full {
+				t.Fatalf("operation %d: %v, want a full disk", n, err)
+			}
+		}
+		d.mend()
+		s = open(t, o)
+		put(t, s, "a")
+		if err := s.Close(); err != nil {
+			t.Fatalf("after operation %d failed: %v", n, err)
+		}
+		if got := pragma(t, o.Path, "integrity_check"); got != "ok" {
+			t.Fatalf("after operation %d failed: %s", n, got)
+		}
 	}
-	d.mend()
-	put(t, open(t, o), "a")
 }
 
 func TestFullFileIsAFullDisk(t *testing.T) {
@@ -159,7 +187,7 @@ func TestFullDiskHitsOnlyWhoNeedsSpace(t *testing.T) {
 		if i%3 != 0 {
 			return s.Enqueue(t.Context(), ref("a"), "")
 		}
-		_, err := s.Put(t.Context(), controller.Put{Ref: ref(fmt.Sprint(i)), Spec: spec})
+		_, err := s.Put(t.Context(), controller.Put{Ref: ref(strconv.Itoa(i)), Spec: spec})
 		if disk := (*sqlite.DiskError)(nil); !errors.As(err, &disk) || !disk.Full {
 			return fmt.Errorf("error %w, want a full disk", err)
 		}

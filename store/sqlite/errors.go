@@ -121,7 +121,7 @@ var errReadOnly = errors.New("the store was opened for reading only")
 
 // explain turns an error of SQLite or the file system into a typed one. Errors
 // of ours pass through.
-func (o *Options) explain(op string, err error) error {
+func (o Options) explain(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -138,6 +138,9 @@ func (o *Options) explain(op string, err error) error {
 		(errors.Is(err, sqlite3.READONLY) || errors.Is(err, errReadOnly) || durable.IsReadOnly(err))
 	if disk.Full || disk.ReadOnly || isDisk(err) {
 		return disk
+	}
+	if code := sqlite3.ErrorCode(0); errors.As(err, &code) {
+		return fmt.Errorf("%s: %w", op, err)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"piworkflows/controller"
@@ -67,6 +66,6 @@ func (t *tx) events(name, key, rest string, args ...any) ([]controller.Event, er
 		append(filter, args...), func() error {
 			list = append(list, e)
 			return nil
-		}, &e.Seq, &e.RecordedAt, &e.Controller, &e.Key, (*string)(&e.Type), (*json.RawMessage)(&e.Payload))
+		}, &e.Seq, &e.RecordedAt, &e.Controller, &e.Key, (*string)(&e.Type), &e.Payload)
 	return list, err
 }

@@ -1,3 +1,4 @@
+//nolint:wrapcheck // SQLite reads these errors, and takes only some types.
 package sqlite
 
 import (

@@ -38,7 +38,7 @@ type statusWrite struct {
 // newStatusWrite encodes before the transaction, whose lock others wait for.
 func newStatusWrite(ref controller.Ref, w *controller.Write) (*statusWrite, error) {
 	if w == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing to write is no error
 	}
 	out := &statusWrite{version: w.Version, observed: w.ObservedGeneration, status: json.RawMessage("null")}
 	var err error
@@ -73,7 +73,7 @@ func (t *tx) finish(h held, w *statusWrite, f controller.Finish) (controller.Fin
 
 // current reports whether a pass that read the resource at a version has seen
 // all that its writes could overwrite.
-func (r record) current(version int64) bool { return r.guard <= version && version <= r.version }
+func (r *record) current(version int64) bool { return r.guard <= version && version <= r.version }
 
 // writeStatus stores what a pass changes. What is the same already is no write.
 func (t *tx) writeStatus(r *record, w *statusWrite) error {
@@ -145,15 +145,18 @@ type passEnd struct {
 	reason   controller.RequeueReason
 }
 
+// outcomes are those of passes that did not return a result.
+var outcomes = map[controller.EventType]string{
+	controller.EventFailed:   "error",
+	controller.EventReleased: "released",
+}
+
 // disposition decides what becomes of the key. A wake-up that arrived during
 // the pass beats every delay: the pass may not have seen what it was about.
 func (t *tx) disposition(h held, f controller.Finish) (passEnd, error) {
 	end := passEnd{kind: f.Pass.Type, outcome: "requeue", requeued: true, after: f.After, reason: f.Reason}
-	switch f.Pass.Type {
-	case controller.EventFailed:
-		end.outcome = "error"
-	case controller.EventReleased:
-		end.outcome = "released"
+	if outcome, ok := outcomes[f.Pass.Type]; ok {
+		end.outcome = outcome
 	}
 	if h.woken && (f.Settle || f.After > 0) {
 		end.after, end.reason = 0, controller.ReasonEventDuringPass

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
@@ -57,7 +58,7 @@ func hold(s *sqlite.Store) error {
 // writeOn puts resources and says so after each, until it is killed.
 func writeOn(s *sqlite.Store) error {
 	for i := range 1_000_000 {
-		p := controller.Put{Ref: ref(fmt.Sprint(i)), Spec: json.RawMessage(`{}`)}
+		p := controller.Put{Ref: ref(strconv.Itoa(i)), Spec: json.RawMessage(`{}`)}
 		if _, err := s.Put(context.Background(), p); err != nil {
 			return err
 		}

@@ -18,11 +18,13 @@ const (
 )
 
 // identify refuses a file that is not ours by looking at its first bytes only:
-// opening it as a database would leave traces beside it. An empty file is
-// nobody's. A version that only the write-ahead log knows is found by migrate.
+// opening it as a database would leave traces beside it. A file that is empty,
+// or begins with zeros, may be one that another process is making: SQLite and
+// its locks tell. A version that only the write-ahead log knows is found by
+// migrate.
 func identify(path string) error {
 	header, err := readHeader(path)
-	if err != nil || len(header) == 0 {
+	if err != nil || len(bytes.Trim(header, "\x00")) == 0 {
 		return err
 	}
 	if len(header) < headerSize || !bytes.HasPrefix(header, []byte(headerMagic)) {
@@ -40,7 +42,7 @@ func identify(path string) error {
 func readHeader(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read header: %w", err)
 	}
 	defer file.Close()
 	header := make([]byte, headerSize)

@@ -49,6 +49,7 @@ var foreigners = map[string]struct {
 			INSERT INTO schema_info VALUES ('%s', 1)`, "theirs"))
 	}, "theirs"},
 	"a text":       {func(t *testing.T, path string) { writeFile(t, path, strings.Repeat("text\n", 100)) }, ""},
+	"zeros":        {func(t *testing.T, path string) { writeFile(t, path, strings.Repeat("\x00", 8192)) }, ""},
 	"a short text": {func(t *testing.T, path string) { writeFile(t, path, "SQLite format 3\x00") }, ""},
 }
 

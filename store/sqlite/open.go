@@ -183,14 +183,14 @@ func openWriter(o Options) (*conn, error) {
 // made becomes one with a write-ahead log, and while the last one closes it.
 func patiently(patience time.Duration, f func() error) error {
 	const pause = 5 * time.Millisecond
-	real := clock.System() // others let go in real time
-	deadline := real.Now().Add(patience)
+	others := clock.System() // they let go in real time
+	deadline := others.Now().Add(patience)
 	for {
 		err := f()
-		if !errors.Is(err, sqlite3.BUSY) || real.Now().After(deadline) {
+		if !errors.Is(err, sqlite3.BUSY) || others.Now().After(deadline) {
 			return err
 		}
-		_ = clock.Sleep(context.Background(), real, pause) // its context never ends
+		_ = clock.Sleep(context.Background(), others, pause) // its context never ends
 	}
 }
 
@@ -219,9 +219,10 @@ func makeFile(path string) error {
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return fmt.Errorf("make store: %w", err)
 	}
-	return file.Close()
+	_ = file.Close() // nothing was written
+	return nil
 }
 
 // restrict sets the mode of the file and of those that SQLite keeps beside it.
@@ -230,7 +231,7 @@ func restrict(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		err := os.Chmod(path+suffix, 0o600)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return fmt.Errorf("restrict store: %w", err)
 		}
 	}
 	return nil

@@ -3,9 +3,11 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,7 +51,7 @@ func register(ctx context.Context, s *Store) (*owner, error) {
 		return t.exec("INSERT INTO owners VALUES (?, ?)", s.instance, t.now)
 	})
 	if err != nil {
-		return nil, errors.Join(err, lock.Remove())
+		return nil, errors.Join(err, removeLock(lock))
 	}
 	return &owner{lock: lock}, nil
 }
@@ -61,7 +63,15 @@ func (o *owner) leave(s *Store) error {
 	if err != nil {
 		return errors.Join(s.o.explain("close store", err), o.lock.Unlock())
 	}
-	return o.lock.Remove()
+	return removeLock(o.lock)
+}
+
+// removeLock ends a lock; that somebody has removed its file is no error.
+func removeLock(lock *oslock.Lock) error {
+	if err := lock.Remove(); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // reapAll judges every registered owner.
@@ -111,7 +121,7 @@ func (s *Store) judge(ctx context.Context, instance string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return err
+		return fmt.Errorf("find lock of owner: %w", err)
 	}
 	lock, err := oslock.TryLock(path)
 	if errors.Is(err, oslock.ErrHeld) {
@@ -124,7 +134,7 @@ func (s *Store) judge(ctx context.Context, instance string) error {
 	if err != nil {
 		return errors.Join(err, lock.Unlock())
 	}
-	return lock.Remove()
+	return removeLock(lock)
 }
 
 // dismiss frees the claims of an owner and forgets it. A reason counts as an
@@ -153,10 +163,12 @@ func (t *tx) dismiss(instance, reason string) error {
 
 // claimants returns the other owners that hold claims.
 func (t *tx) claimants() ([]string, error) {
-	return t.names(`
+	list, err := t.names(`
 		SELECT claim_owner FROM queue INDEXED BY queue_claimed
 			WHERE claim_token IS NOT NULL AND claim_owner <> ?1
-		UNION
+		UNION ALL
 		SELECT claim_owner FROM workflow_run_queue INDEXED BY runs_claimed
 			WHERE claim_token IS NOT NULL AND claim_owner <> ?1`, t.owner)
+	slices.Sort(list)
+	return slices.Compact(list), err
 }

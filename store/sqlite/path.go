@@ -42,8 +42,8 @@ func Scope(projectDir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find project %s: %w", projectDir, err)
 	}
-	if real, err := filepath.EvalSymlinks(absolute); err == nil {
-		absolute = real
+	if resolved, err := filepath.EvalSymlinks(absolute); err == nil {
+		absolute = resolved
 	}
 	sum := sha256.Sum256([]byte(absolute))
 	return hex.EncodeToString(sum[:])[:scopeDigits], nil

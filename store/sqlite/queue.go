@@ -58,7 +58,7 @@ func (q *queueRow) columns() []any {
 }
 
 // state tells where the key stands. A claim that has expired is none.
-func (q queueRow) state(now time.Time) controller.QueueRow {
+func (q *queueRow) state(now time.Time) controller.QueueRow {
 	row := controller.QueueRow{
 		State: controller.QueueReady, AvailableAt: q.available,
 		ConsecutiveErrors: q.errors, LastError: q.lastError,

@@ -87,7 +87,7 @@ func (t *tx) insert(r record) error {
 }
 
 // decode makes the resource of its columns.
-func (r record) decode() (controller.Raw, error) {
+func (r *record) decode() (controller.Raw, error) {
 	raw := controller.Raw{
 		Metadata: controller.Metadata{
 			UID: r.uid, Controller: r.Controller, Key: r.Key,
@@ -115,7 +115,7 @@ func (r record) decode() (controller.Raw, error) {
 }
 
 // statusSize is the size of the status as JSON, as good as exactly.
-func (r record) statusSize() int {
+func (r *record) statusSize() int {
 	const names = len(`{"observedGeneration":,"conditions":,"workflowRun":,"controllerStatus":}`)
 	return names + len(r.conditions) + len(r.run) + len(r.status)
 }

@@ -44,8 +44,7 @@ func migrate(c *conn, path string, now time.Time) error {
 }
 
 func upgrade(c *conn, path string, now time.Time) (err error) {
-	// It works on an empty file only, and lets the file shrink one day.
-	if err := c.script("PRAGMA auto_vacuum = INCREMENTAL; BEGIN IMMEDIATE"); err != nil {
+	if err := c.script("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() { _ = c.rollback() }() // does nothing after the commit
@@ -77,10 +76,12 @@ func stamp(c *conn) error {
 // not touch.
 func schemaVersion(c *conn, path string) (int, error) {
 	var id, tables int
-	if _, err := c.first("PRAGMA application_id", nil, &id); err != nil {
+	// In this order: another process may be making the tables, and the mark
+	// comes with them.
+	if _, err := c.first("SELECT count(*) FROM sqlite_schema", nil, &tables); err != nil {
 		return 0, err
 	}
-	if _, err := c.first("SELECT count(*) FROM sqlite_schema", nil, &tables); err != nil {
+	if _, err := c.first("PRAGMA application_id", nil, &id); err != nil {
 		return 0, err
 	}
 	if id == 0 && tables == 0 {

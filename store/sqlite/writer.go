@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -102,20 +101,20 @@ func (w *writer) late(t *task) error {
 
 func (w *writer) loop() {
 	defer close(w.done)
-	real := clock.System() // lock contention happens in real time
-	began := real.Now()
+	others := clock.System() // they wait in real time
+	began := others.Now()
 	for {
 		group, waited := w.gather()
 		if group == nil {
 			return
 		}
 		if waited {
-			began = real.Now()
+			began = others.Now()
 		}
 		w.serve(group)
-		if real.Now().Sub(began) > busyStretch {
-			_ = clock.Sleep(context.Background(), real, breath) // its context never ends
-			began = real.Now()
+		if others.Now().Sub(began) > busyStretch {
+			_ = clock.Sleep(context.Background(), others, breath) // its context never ends
+			began = others.Now()
 		}
 	}
 }
@@ -202,7 +201,10 @@ func (w *writer) attempt(t *task) error {
 	}
 	err := t.run(w.conn)
 	if !w.conn.inTransaction() {
-		return cmp.Or(err, errGivenUp)
+		if err == nil {
+			err = errGivenUp
+		}
+		return err
 	}
 	if err != nil {
 		if undo := w.conn.exec("ROLLBACK TO task"); undo != nil {

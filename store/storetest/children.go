@@ -119,7 +119,7 @@ func childFound(k *kit) {
 		equal(k, "reserved", reserved, controller.ChildReserved{Version: started.Version, WorkflowRun: started.WorkflowRun})
 	})
 	_, err := k.Runs.Run(k.Context(), "run-2")
-	wantError[*runqueue.NotFoundError](k, err)
+	wantKind[*runqueue.NotFoundError](k, err)
 }
 
 func childConflicts(k *kit) {
@@ -149,7 +149,7 @@ func childVersion(k *kit) {
 	})
 	equal(k, "children", len(k.children("a")), 0)
 	_, err := k.Runs.Run(k.Context(), "run-1")
-	wantError[*runqueue.NotFoundError](k, err)
+	wantKind[*runqueue.NotFoundError](k, err)
 }
 
 func childPointer(k *kit) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -27,7 +28,7 @@ const (
 // raises a number in the status; a lost update or a second worker shows.
 func crowdOfPasses(k *kit) {
 	for i := range crowdKeys {
-		k.put(fmt.Sprint(i), `{}`)
+		k.put(strconv.Itoa(i), `{}`)
 	}
 	var busy [crowdKeys]atomic.Int32
 	var left atomic.Int32
@@ -46,7 +47,7 @@ func crowdOfPasses(k *kit) {
 			passes := pass(w, c)
 			busy[key].Add(-1)
 			f := controller.Finish{Write: write(c, ""), Settle: passes == crowdPasses}
-			f.Write.ControllerStatus = json.RawMessage(fmt.Sprint(passes))
+			f.Write.ControllerStatus = json.RawMessage(strconv.Itoa(passes))
 			if done, err := w.Store.Finish(w.Context(), c, f); err != nil || done.Conflict {
 				w.Errorf("finish %s: %+v, %v", c.Ref, done, err)
 			}
@@ -57,7 +58,7 @@ func crowdOfPasses(k *kit) {
 	}
 	crowd(k, work)
 	for i := range crowdKeys {
-		equal(k, "status", string(k.get(fmt.Sprint(i)).Status.ControllerStatus), fmt.Sprint(crowdPasses))
+		equal(k, "status", string(k.get(strconv.Itoa(i)).Status.ControllerStatus), strconv.Itoa(crowdPasses))
 	}
 }
 
@@ -85,7 +86,7 @@ func crowd(k *kit, work func(w *kit)) {
 func crowdOfRuns(k *kit) {
 	c := k.started("a")
 	for i := range crowdKeys {
-		k.reserveChild(c, fmt.Sprint(i), fmt.Sprint("run-", i))
+		k.reserveChild(c, strconv.Itoa(i), fmt.Sprint("run-", i))
 	}
 	var claims sync.Map
 	crowd(k, func(w *kit) {
@@ -117,7 +118,7 @@ func crowdOfWrites(k *kit) {
 	})
 	crowd(k, func(w *kit) {
 		for range crowdPasses {
-			w.put(fmt.Sprint(turn.Add(1)), `{}`)
+			w.put(strconv.Itoa(int(turn.Add(1))), `{}`)
 		}
 	})
 	if k.Failed() {

@@ -126,6 +126,7 @@ func deleteDuringPass(k *kit) {
 	k.started("b")
 	k.Advance(lasts) // a claim that has expired is no pass
 	equal(k, "deleted", k.requestDeletion("b").Deleted, true)
+	k.wantGone("b")
 }
 
 func deleteWithEffect(k *kit) {

@@ -115,7 +115,7 @@ func effectFinal(k *kit) {
 					equal(k, "record", got, done)
 					return
 				}
-				wantError[*controller.EffectConflictError](k, err)
+				wantKind[*controller.EffectConflictError](k, err)
 			})
 		}
 	}
@@ -160,12 +160,12 @@ func effectOutcomes(k *kit) {
 }
 
 func effectList(k *kit) {
-	c := k.started("a")
+	c := k.started("b")
 	for _, key := range []string{"z", "a", "m"} {
 		k.reserve(c, key)
 	}
 	var keys []string
-	for _, e := range k.effects("a") {
+	for _, e := range k.effects("b") {
 		keys = append(keys, e.Key)
 	}
 	equal(k, "order", keys, []string{"z", "a", "m"})
@@ -175,10 +175,10 @@ func effectNames(k *kit) {
 	c := k.started("a")
 	bad := reservation("")
 	_, _, err := k.Store.ReserveEffect(k.Context(), c, bad)
-	wantError[*controller.NameError](k, err)
+	wantKind[*controller.NameError](k, err)
 	bad = reservation("e")
 	bad.Kind = "no spaces"
 	_, _, err = k.Store.ReserveEffect(k.Context(), c, bad)
-	wantError[*controller.NameError](k, err)
+	wantKind[*controller.NameError](k, err)
 	equal(k, "effects", len(k.effects("a")), 0)
 }

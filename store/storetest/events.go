@@ -65,7 +65,7 @@ func eventSelection(k *kit) {
 
 func eventRefuses(k *kit) {
 	_, err := k.Store.Events(k.Context(), controller.EventQuery{Limit: 10_001})
-	wantError[*controller.LimitError](k, err)
+	wantKind[*controller.LimitError](k, err)
 	_, err = k.Store.Events(k.Context(), controller.EventQuery{After: "?"})
 	k.wantCode(err, "invalid_cursor")
 }
@@ -77,7 +77,7 @@ func eventLimit(k *kit) {
 		err := k.Store.Enqueue(k.Context(), ref("a"), large)
 		equal(k, "limit", wantError[*controller.LimitError](k, err).Limit, controller.MaxEventBytes)
 		_, err = k.Store.Put(k.Context(), controller.Put{Ref: ref("a"), Spec: json.RawMessage(`{"n":2}`), Actor: large})
-		wantError[*controller.LimitError](k, err)
+		wantKind[*controller.LimitError](k, err)
 	})
 	k.wantNoClaim()
 	k.must(k.Store.Enqueue(k.Context(), ref("a"), large[len(`{"actor":""}`):]))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -52,16 +53,19 @@ func wantError[E error](k *kit, err error) E {
 	return found
 }
 
+// wantKind is wantError for callers that do not look into the error.
+func wantKind[E error](k *kit, err error) {
+	k.Helper()
+	_ = wantError[E](k, err)
+}
+
 // wantLost finds the error of a claim that no longer holds.
 func (k *kit) wantLost(err error, reasons ...lease.Reason) {
 	k.Helper()
 	lost := wantError[*lease.LostError](k, err)
-	for _, r := range reasons {
-		if lost.Reason == r {
-			return
-		}
+	if !slices.Contains(reasons, lost.Reason) {
+		k.Errorf("claim lost as %s, want one of %v", lost.Reason, reasons)
 	}
-	k.Errorf("claim lost as %s, want one of %v", lost.Reason, reasons)
 }
 
 // wantCode finds the stable code of an error.

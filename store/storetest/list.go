@@ -61,7 +61,7 @@ func listQueue(k *kit) {
 
 func listRefuses(k *kit) {
 	_, err := k.Store.List(k.Context(), controller.ListQuery{Limit: 1001})
-	wantError[*controller.LimitError](k, err)
+	wantKind[*controller.LimitError](k, err)
 	if _, err := k.Store.List(k.Context(), controller.ListQuery{Limit: -1}); err == nil {
 		k.Error("a negative limit was accepted")
 	}

@@ -94,7 +94,7 @@ func projectsApart(k *kit) {
 		k.Errorf("a resource of another project: %v", err)
 	}
 	_, err := other.Runs.Run(k.Context(), "run-1")
-	wantError[*runqueue.NotFoundError](k, err)
+	wantKind[*runqueue.NotFoundError](k, err)
 	equal(k, "resources", len(other.list("", 0)), 0)
 	equal(k, "events", len(other.events(controller.EventQuery{})), 0)
 	equal(k, "cursor", other.cursor(name, "webhook"), "")

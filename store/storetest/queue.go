@@ -75,7 +75,9 @@ func claimSnapshot(k *kit) {
 }
 
 func claimOrder(k *kit) {
-	refs := []controller.Ref{{Controller: "b", Key: "1"}, {Controller: "a", Key: "2"}, {Controller: "c", Key: "3"}, {Controller: "b", Key: "0"}}
+	refs := []controller.Ref{
+		{Controller: "b", Key: "1"}, {Controller: "a", Key: "2"}, {Controller: "c", Key: "3"}, {Controller: "b", Key: "0"},
+	}
 	for _, r := range refs {
 		k.putOf(r, `{}`)
 		k.Advance(time.Second)

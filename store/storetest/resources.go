@@ -142,7 +142,7 @@ func putRefuses(k *kit) {
 		{Ref: ref(strings.Repeat("ü", controller.MaxKey+1)), Spec: good},
 	} {
 		_, err := k.Store.Put(k.Context(), p)
-		wantError[*controller.NameError](k, err)
+		wantKind[*controller.NameError](k, err)
 	}
 	for _, spec := range []string{``, `{`, `{"a":1,"a":2}`, `{"n":9007199254740993}`, `"\ud800"`, `{} {}`} {
 		if _, err := k.Store.Put(k.Context(), controller.Put{Ref: ref("a"), Spec: json.RawMessage(spec)}); err == nil {

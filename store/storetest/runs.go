@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"piworkflows/controller"
@@ -132,17 +133,17 @@ func runList(k *kit) {
 		k.Helper()
 		rows, err := k.Runs.Runs(k.Context(), q)
 		k.must(err)
-		ids := ""
+		var ids []string
 		for _, row := range rows {
 			equal(k, "row", row, k.run(row.RunID))
-			ids += row.RunID
+			ids = append(ids, row.RunID)
 		}
-		return ids
+		return strings.Join(ids, "")
 	}
 	equal(k, "all", list(runqueue.Query{}), "dcab")
 	equal(k, "running", list(runqueue.Query{Status: runqueue.Running, Limit: 2}), "ca")
 	_, err := k.Runs.Runs(k.Context(), runqueue.Query{Limit: 1001})
-	wantError[*controller.LimitError](k, err)
+	wantKind[*controller.LimitError](k, err)
 	_, err = k.Runs.Run(k.Context(), "never")
 	equal(k, "error", *wantError[*runqueue.NotFoundError](k, err), runqueue.NotFoundError{RunID: "never"})
 }

@@ -83,12 +83,12 @@ func deliveryRefuses(k *kit) {
 			{Source: "webhook", Cursor: strings.Repeat("x", 1<<20)},
 		} {
 			_, err := k.Store.Deliver(k.Context(), name, d)
-			wantError[*controller.LimitError](k, err)
+			wantKind[*controller.LimitError](k, err)
 		}
 		_, err := k.Store.Deliver(k.Context(), name, controller.Delivery{Source: "no spaces"})
-		wantError[*controller.NameError](k, err)
+		wantKind[*controller.NameError](k, err)
 		_, err = k.Store.Deliver(k.Context(), "Upper", controller.Delivery{Source: "webhook"})
-		wantError[*controller.NameError](k, err)
+		wantKind[*controller.NameError](k, err)
 	})
 	k.wantNoClaim()
 }

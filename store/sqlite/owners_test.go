@@ -1,0 +1,209 @@
+package sqlite_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"piworkflows/clock/clocktest"
+	"piworkflows/controller"
+	"piworkflows/internal/oslock"
+	"piworkflows/store/sqlite"
+)
+
+// deserted makes a claim of an owner that is gone: its lock is free although it
+// never closed its store.
+func deserted(t *testing.T, o sqlite.Options, key string) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, key)
+	if claim(t, s) == nil {
+		t.Fatal("nothing to claim")
+	}
+	if err := s.Desert(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenFreesTheClaimsOfTheDead(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	deserted(t, o, "a")
+	s := open(t, o)
+	if c := claim(t, s); c == nil || c.ConsecutiveErrors != 1 {
+		t.Errorf("claim %+v, want one with an error counted", c)
+	}
+	if owners := query(t, rawOpen(t, o.Path), "SELECT instance FROM owners"); owners != s.Instance() {
+		t.Errorf("owners %s, want only %s", owners, s.Instance())
+	}
+	locks, err := os.ReadDir(filepath.Dir(s.OwnerFile()))
+	if err != nil || len(locks) != 1 {
+		t.Errorf("locks %v, %v; want that of the open store", locks, err)
+	}
+}
+
+// Claims of the dead are freed for every project of the file.
+func TestTheDeadAreReapedForAllProjects(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	other := o
+	other.Scope = scope[1:] + "0"
+	deserted(t, other, "a")
+	open(t, o)
+	s := open(t, other)
+	if claim(t, s) == nil {
+		t.Error("the key is not free")
+	}
+}
+
+// Waiting judges the owners of claims about once a second of the store's clock.
+func TestWaitingJudgesOwners(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	manual := o.Clock.(*clocktest.Manual)
+	s := open(t, o)
+	dying, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dying, "a")
+	if claim(t, dying) == nil {
+		t.Fatal("nothing to claim")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.WaitDue(t.Context(), []string{"c"}) }()
+	if err := manual.AwaitTimers(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := dying.Desert(); err != nil {
+		t.Fatal(err)
+	}
+	manual.Advance(time.Second)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if claim(t, s) == nil {
+		t.Error("the key is not free")
+	}
+}
+
+func TestLivingOwnersKeepTheirClaims(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s := open(t, o)
+	put(t, s, "a")
+	c := claim(t, s)
+	for range 3 {
+		if claim(t, open(t, o)) != nil {
+			t.Fatal("the claim of a living owner was taken")
+		}
+	}
+	if err := s.Check(t.Context(), c); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without its lock file nobody can tell whether an owner lives, for example in a
+// copy of the store. Then the lease decides.
+func TestOwnerWithoutLockIsNotJudged(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s := open(t, o)
+	put(t, s, "a")
+	claim(t, s)
+	if err := os.Remove(s.OwnerFile()); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, o)
+	if claim(t, other) != nil {
+		t.Error("the claim was taken before its lease ended")
+	}
+	if _, err := os.Stat(s.OwnerFile()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("judging made a lock file: %v", err)
+	}
+	o.Clock.(*clocktest.Manual).Advance(lasts)
+	if claim(t, other) == nil {
+		t.Error("the claim outlived its lease")
+	}
+}
+
+// Of many who find a dead owner one frees its claims, once.
+func TestManyFindTheDead(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	var dying []*sqlite.Store
+	for i := range 3 {
+		s, err := sqlite.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, strconv.Itoa(i))
+		if claim(t, s) == nil {
+			t.Fatal("nothing to claim")
+		}
+		dying = append(dying, s)
+	}
+	for _, s := range dying {
+		if err := s.Desert(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var openers sync.WaitGroup
+	for range 4 {
+		openers.Go(func() {
+			s, err := sqlite.Open(t.Context(), o)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	openers.Wait()
+	s := open(t, o)
+	for i := range 3 {
+		row, err := s.Queue(t.Context(), ref(strconv.Itoa(i)))
+		if err != nil || row.State != controller.QueueReady || row.ConsecutiveErrors != 1 {
+			t.Errorf("row %+v, %v; want a ready one with one error", row, err)
+		}
+	}
+}
+
+// A store that cannot give its claims back leaves its lock for others to find.
+func TestLockStaysIfClosingFails(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	d := newDisk(&o)
+	s, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, "a")
+	claim(t, s)
+	d.breakWith(errors.New("no such luck"))
+	var disk *sqlite.DiskError
+	if err := s.Close(); !errors.As(err, &disk) {
+		t.Errorf("close on a broken disk: %v", err)
+	}
+	d.mend()
+	lock, err := oslock.TryLock(s.OwnerFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if claim(t, open(t, o)) == nil {
+		t.Error("the key is not free")
+	}
+}
