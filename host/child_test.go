@@ -188,3 +188,19 @@ func (oldScheduler) Resolve(context.Context, string) (controller.WorkflowIdentit
 }
 
 func (oldScheduler) NewRunID(string) string { return "old-run" }
+
+// A bundle that nobody can read must not keep its parent waiting for ever.
+func TestAnAttemptWithABrokenBundleFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	openWorld(t, dir, newWork()).put(t, "a", "hang")
+	runID := killVictim(t, dir)
+	after := openWorld(t, dir, newWork())
+	if err := os.WriteFile(filepath.Join(after.paths.Runs, runID, "state.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	after.once(t)
+	if ready, status := after.job(t, "a"); ready.Reason != "WorkFailed" || status.Attempts != 1 {
+		t.Errorf("%+v %+v", ready, status)
+	}
+}

@@ -1,10 +1,11 @@
 package host
 
 import (
-	"encoding/json"
 	"slices"
 
 	"piworkflows/controller"
+	"piworkflows/internal/canonical"
+	"piworkflows/runqueue"
 	"piworkflows/workflow"
 )
 
@@ -64,9 +65,15 @@ func (c *Catalog) WorkflowNames() []string {
 	return names
 }
 
+// pins reports whether a row was reserved with this very definition.
+func pins(id controller.WorkflowIdentity, row runqueue.Row) bool {
+	same, err := canonical.Equal(id.Source, row.Source)
+	return err == nil && same && id.Digest == row.Digest
+}
+
 // identity pins a graph in a run row.
 func identity(g *workflow.Graph) (controller.WorkflowIdentity, error) {
-	source, err := json.Marshal(g.Source())
+	source, err := canonical.Marshal(g.Source())
 	if err != nil {
 		return controller.WorkflowIdentity{}, err
 	}

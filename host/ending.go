@@ -32,10 +32,21 @@ func (r *runner) leftover(ctx context.Context, claim *runqueue.Claim) (o control
 		}
 		return err
 	})
-	if err != nil || state.RunID == "" {
+	switch {
+	case beyondRepair(err):
+		return failed(err), true, nil
+	case err != nil || state.RunID == "":
 		return controller.ChildOutcome{}, false, err
 	}
 	return ending(state.Status, state.ErrorCode == runbundle.CodeInterrupted, state.FinalOutput, state.Error), true, nil
+}
+
+// beyondRepair reports whether a bundle can never be read: then its attempt
+// failed, and a person may look at the files.
+func beyondRepair(err error) bool {
+	_, corrupt := errors.AsType[*runbundle.CorruptError](err)
+	_, unknown := errors.AsType[*runbundle.UnknownSchemaError](err)
+	return corrupt || unknown
 }
 
 // outcomeOf is the end of a run that this process saw.
@@ -46,10 +57,10 @@ func outcomeOf(r engine.Result) controller.ChildOutcome {
 // ending maps the end of a run to the end of a child attempt.
 //
 // Spec: Child workflows (run_interrupted is interrupted, not failed).
-func ending(s runbundle.Status, interrupted bool, output json.RawMessage, message string) controller.ChildOutcome {
+func ending(s runbundle.Status, wasInterrupted bool, output json.RawMessage, message string) controller.ChildOutcome {
 	switch {
-	case interrupted:
-		return controller.ChildOutcome{State: controller.RunInterrupted, Error: message}
+	case wasInterrupted:
+		return interrupted(message)
 	case s == runbundle.Completed:
 		return controller.ChildOutcome{State: controller.RunSucceeded, Output: output}
 	case s == runbundle.Waiting:
@@ -59,21 +70,20 @@ func ending(s runbundle.Status, interrupted bool, output json.RawMessage, messag
 	}
 }
 
-// graph finds the definition of a row. A row that cannot be run by this
-// program has an outcome instead.
-func (r *runner) graph(row runqueue.Row) (*workflow.Graph, controller.ChildOutcome, error) {
+// graph finds the definition of a row; one that this program cannot run has an
+// outcome instead. The attempt after one that was pinned to another definition
+// is reserved with that of today.
+func (r *runner) graph(row runqueue.Row) (*workflow.Graph, *controller.ChildOutcome) {
 	g, err := r.catalog.Workflow(row.Workflow)
 	if err != nil {
-		return nil, failed(err), nil
+		refusal := failed(err)
+		return nil, &refusal
 	}
-	if g.Digest() != row.Digest {
-		// The next attempt is reserved with the definition of today.
-		return nil, controller.ChildOutcome{
-			State: controller.RunInterrupted,
-			Error: fmt.Sprintf("workflow %s changed between the request and the start of this attempt", row.Workflow),
-		}, nil
+	if today, err := identity(g); err != nil || !pins(today, row) {
+		refusal := interrupted(fmt.Sprintf("workflow %s changed between the request and the start of this attempt", row.Workflow))
+		return nil, &refusal
 	}
-	return g, controller.ChildOutcome{}, nil
+	return g, nil
 }
 
 // refusedStart says what a start that failed means: a disk that refuses will
@@ -83,6 +93,10 @@ func refusedStart(err error) (controller.ChildOutcome, error) {
 		return controller.ChildOutcome{}, err
 	}
 	return failed(err), nil
+}
+
+func interrupted(reason string) controller.ChildOutcome {
+	return controller.ChildOutcome{State: controller.RunInterrupted, Error: reason}
 }
 
 func failed(err error) controller.ChildOutcome {

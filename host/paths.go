@@ -53,21 +53,21 @@ func projectDir(dir string) (string, error) {
 	if dir == "" {
 		dir = "."
 	}
-	abs, err := filepath.Abs(dir)
+	abs, err := absolute(dir)
 	if err != nil {
-		return "", fmt.Errorf("find the project directory: %w", err)
+		return "", err
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	resolved, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &ProjectError{Dir: abs, Reason: "it does not exist"}
 	}
 	if err != nil {
 		return "", fmt.Errorf("resolve the project directory %s: %w", abs, err)
 	}
-	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+	if info, err := os.Stat(resolved); err != nil || !info.IsDir() {
 		return "", &ProjectError{Dir: abs, Reason: "it is not a directory"}
 	}
-	return real, nil
+	return resolved, nil
 }
 
 func storeFile(store, project string) (string, error) {
@@ -75,7 +75,7 @@ func storeFile(store, project string) (string, error) {
 		return "", &UnsupportedStoreError{Store: store}
 	}
 	if store != "" {
-		return filepath.Abs(store)
+		return absolute(store)
 	}
 	root, err := sqlite.DefaultRoot()
 	if err != nil {
@@ -89,11 +89,19 @@ func runsDir(runs string) (string, error) {
 		runs = os.Getenv("PI_WORKFLOWS_RUNS_DIR")
 	}
 	if runs != "" {
-		return filepath.Abs(runs)
+		return absolute(runs)
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return "", fmt.Errorf("find the runs directory: %w: set PI_WORKFLOWS_RUNS_DIR or give --runs", err)
 	}
 	return filepath.Join(home, ".pi", "agent", "workflows", "runs"), nil
+}
+
+func absolute(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find %s from the current directory: %w", path, err)
+	}
+	return abs, nil
 }

@@ -116,12 +116,12 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 			return left, err
 		}
 	}
-	graph, refused, err := r.graph(claim.Row)
-	if err != nil || refused.State != "" {
-		return refused, err
+	graph, refusal := r.graph(claim.Row)
+	if refusal != nil {
+		return *refusal, nil
 	}
-	if ctx.Err() != nil {
-		return controller.ChildOutcome{State: controller.RunInterrupted, Error: reasonStopped}, nil
+	if ended(ctx) {
+		return interrupted(reasonStopped), nil
 	}
 	if err := r.store.StartChild(held, claim); err != nil {
 		return controller.ChildOutcome{}, err
@@ -133,6 +133,8 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	result := await(ctx, held, run)
 	return outcomeOf(result), result.Err
 }
+
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // await waits for the end of a run, and interrupts it if the host stops or the
 // claim is lost.

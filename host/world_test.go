@@ -55,6 +55,7 @@ func (jobs) Reconcile(ctx context.Context, p *controller.Pass, r controller.Reso
 		ready = controller.ConditionTrue(controller.Ready, "Worked", "")
 	case controller.RunFailed:
 		ready = controller.ConditionFalse(controller.Ready, "WorkFailed", child.Error)
+	default:
 	}
 	return controller.Settled(controller.Patch[jobStatus]{
 		ControllerStatus: &status, Conditions: []controller.Condition{ready},
