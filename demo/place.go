@@ -83,7 +83,7 @@ func (p place) advance(m marker) error {
 	m.Schema = markerSchema
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
-		return err
+		return fmt.Errorf("write down how far the demo got: %w", err)
 	}
 	return p.fs.Replace(filepath.Join(p.dir, markerName), append(raw, '\n'), true)
 }

@@ -55,7 +55,10 @@ func (d *run) reportJSON(all []verdict) error {
 	}
 	e := json.NewEncoder(d.Out)
 	e.SetIndent("", "  ")
-	return e.Encode(r)
+	if err := e.Encode(r); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
 }
 
 // records shows what is recorded, by the commands that a user has.
@@ -97,15 +100,15 @@ func (d *run) next(ctx context.Context) error {
 // command writes a command as a user types it; the flags of a temporary demo
 // are long and get lines of their own.
 func (d *run) command(args ...string) string {
-	text := strings.Join(append([]string{cli.Name}, args...), " ")
-	for i := 0; i < len(d.flags); i += 2 {
-		separator := " "
-		if len(d.flags) > 2 {
-			separator = " \\\n    "
-		}
-		text += separator + d.flags[i] + " " + quoted(d.flags[i+1])
+	separator := " "
+	if len(d.flags) > 2 {
+		separator = " \\\n    "
 	}
-	return text
+	parts := []string{strings.Join(append([]string{cli.Name}, args...), " ")}
+	for i := 0; i < len(d.flags); i += 2 {
+		parts = append(parts, d.flags[i]+" "+quoted(d.flags[i+1]))
+	}
+	return strings.Join(parts, separator)
 }
 
 // quoted protects a path from the shell.

@@ -6,6 +6,7 @@ import (
 
 	"piworkflows/builtin/gitmerge"
 	"piworkflows/controller"
+	"piworkflows/internal/canonical"
 )
 
 // branch is one feature branch of the demo: what is asked for it, and how its
@@ -64,7 +65,7 @@ func movingCheck(repository string) []string {
 // spec is what the demo asks of the git-merge controller for a branch.
 func (b branch) spec(dir, head string) (json.RawMessage, error) {
 	repository := filepath.Join(dir, repositoryName)
-	return json.Marshal(gitmerge.Spec{
+	return canonical.Marshal(gitmerge.Spec{
 		Repository:   repository,
 		Branch:       b.name(),
 		Target:       target,

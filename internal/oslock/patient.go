@@ -18,14 +18,16 @@ const (
 // It is for whoever has reason to believe that the holder is dead. An ended ctx
 // ends the wait; the last error comes back either way.
 func Patiently(ctx context.Context, take func() error) error {
-	end := time.Now().Add(linger)
+	end := time.After(linger) //nolint:forbidigo // the system forks in real time
 	for {
 		err := take()
-		if !errors.Is(err, ErrHeld) || time.Now().After(end) {
+		if !errors.Is(err, ErrHeld) {
 			return err
 		}
 		select {
-		case <-time.After(again):
+		case <-time.After(again): //nolint:forbidigo // see above
+		case <-end:
+			return err
 		case <-ctx.Done():
 			return err
 		}

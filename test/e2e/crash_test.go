@@ -63,7 +63,7 @@ func (h *house) crashAt(n int) {
 	h.t.Helper()
 	log := filepath.Join(h.home, "steps")
 	cmd := h.command("demo", "--dir", h.project)
-	cmd.Env = append(h.env, "PI_WORKFLOWS_CRASH_LOG="+log, fmt.Sprintf("PI_WORKFLOWS_CRASH_AT=%d", n))
+	cmd.Env = append(cmd.Env, "PI_WORKFLOWS_CRASH_LOG="+log, fmt.Sprintf("PI_WORKFLOWS_CRASH_AT=%d", n))
 	r := h.end(cmd)
 	if r.code > 0 {
 		h.t.Fatalf("the demo ended by itself, with exit code %d\n%s", r.code, r.stderr)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,7 +85,7 @@ func (h *house) command(args ...string) *exec.Cmd {
 		h.t.Fatal(err)
 	}
 	cmd := exec.CommandContext(h.t.Context(), path, args...)
-	cmd.Env, cmd.Dir = h.env, h.home
+	cmd.Env, cmd.Dir = slices.Clone(h.env), h.home
 	return cmd
 }
 
@@ -128,7 +129,7 @@ func (h *house) git(dir string, args ...string) string {
 	h.t.Helper()
 	cmd := exec.CommandContext(h.t.Context(), "git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(h.env, "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com",
+	cmd.Env = append(slices.Clone(h.env), "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com",
 		"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
