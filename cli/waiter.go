@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+)
+
+// waiter waits for one resource, with the change feed as its signal.
+type waiter struct {
+	// store is nil if the project has none.
+	store controller.Store
+	ref   controller.Ref
+	goal  goal
+	// uid is the resource that is looked at; another one under its key means
+	// that it was deleted.
+	uid string
+	// last is how it stood at the last look.
+	last string
+}
+
+var errTimeUp = errors.New("the time is up")
+
+// run returns the resource once the goal is reached, nil if that is its
+// deletion.
+func (w *waiter) run(ctx context.Context, c clock.Clock, timeout time.Duration) (*controller.Raw, error) {
+	if w.store == nil {
+		return w.gone()
+	}
+	bounded, cancel := clock.WithTimeoutCause(ctx, c, timeout, errTimeUp)
+	defer cancel()
+	r, err := w.follow(bounded, ctx)
+	if err != nil && errors.Is(context.Cause(bounded), errTimeUp) {
+		return nil, &TimeoutError{For: fmt.Sprintf("%s of %s", w.goal, w.ref), Last: w.last, Timeout: timeout}
+	}
+	return r, err
+}
+
+// follow looks once within ctx, so that even no time at all is enough for what
+// holds already, and then after each change within bounded.
+func (w *waiter) follow(bounded, ctx context.Context) (*controller.Raw, error) {
+	from, err := w.store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if r, done, err := w.look(ctx); err != nil || done {
+			return r, err
+		}
+		changes, err := w.store.Changes(bounded, from, controller.ChangeFilter(w.ref))
+		if err != nil {
+			return nil, err
+		}
+		from = changes.Next
+	}
+}
+
+// look reads the resource and tells whether the goal is reached.
+func (w *waiter) look(ctx context.Context) (r *controller.Raw, done bool, err error) {
+	now, err := w.store.Get(ctx, w.ref)
+	if errors.Is(err, controller.ErrNotFound) {
+		r, err := w.gone()
+		return r, err == nil, err
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if w.uid == "" {
+		w.uid = now.Metadata.UID
+	}
+	if w.goal.kind == "" {
+		w.last = deletionState(now)
+		return nil, w.uid != now.Metadata.UID, nil
+	}
+	c := conditionOf(now, w.goal.kind)
+	w.last = fmt.Sprintf("it is %s (%s)", c.Status, c.Reason)
+	return &now, c.Status == w.goal.status, nil
+}
+
+// gone is the end of the wait for a deletion, and the failure of every other.
+func (w *waiter) gone() (*controller.Raw, error) {
+	if w.goal.kind == "" {
+		return nil, nil //nolint:nilnil // a deleted resource is no resource and no error
+	}
+	return nil, &controller.NotFoundError{Ref: w.ref}
+}
+
+func deletionState(r controller.Raw) string {
+	switch {
+	case !r.Metadata.Deleting():
+		return "its deletion was not requested"
+	case len(r.Metadata.Finalizers) > 0:
+		return "it is held by " + strings.Join(r.Metadata.Finalizers, ", ")
+	default:
+		return "the next pass of its controller removes it"
+	}
+}
+
+// conditionOf returns a condition as readers must see it: unknown if it is not
+// set or of an older generation.
+//
+// Spec: Resource model, observedGeneration.
+func conditionOf(r controller.Raw, kind string) controller.Readiness {
+	if kind == controller.Ready {
+		return controller.ReadinessOf(r)
+	}
+	for _, c := range r.Status.Conditions {
+		switch {
+		case c.Type != kind:
+		case c.ObservedGeneration < r.Metadata.Generation:
+			return controller.Readiness{Status: controller.Unknown, Reason: controller.ReasonOutdatedGeneration}
+		default:
+			return controller.Readiness{Status: c.Status, Reason: c.Reason, Message: c.Message}
+		}
+	}
+	return controller.Readiness{Status: controller.Unknown, Reason: controller.ReasonNotObserved}
+}
