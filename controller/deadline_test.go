@@ -138,12 +138,12 @@ func TestRenewalKeepsALongPassAndEndsAtItsDeadline(t *testing.T) {
 	wait := w.goOnce(m)
 	<-s.entered
 	for range 9 { // three times the lease
-		w.awaitTimers(2)
+		w.awaitTimers(3)
 		w.clock.Advance(lease.DefaultRenewal)
 		<-renewed
 	}
 	w.expectQueue("k", controller.QueueClaimed, 0, 0)
-	w.awaitTimers(2)
+	w.awaitTimers(3)
 	w.clock.Advance(5 * time.Second)
 	wait()
 	w.expectQueue("k", controller.QueueDelayed, time.Second, 1)
@@ -155,7 +155,8 @@ func TestRenewalKeepsALongPassAndEndsAtItsDeadline(t *testing.T) {
 	<-s.late
 }
 
-// awaitTimers waits until the pass has armed its deadline and its renewal.
+// awaitTimers waits until the pass has armed its deadline, its renewal and
+// the end of its lease, and what else a test expects.
 func (w *world) awaitTimers(n int) {
 	w.t.Helper()
 	if err := w.clock.AwaitTimers(w.t.Context(), n); err != nil {
@@ -175,7 +176,7 @@ func TestALostClaimEndsThePass(t *testing.T) {
 	}))
 	wait := w.goOnce(m)
 	<-entered
-	w.awaitTimers(2)
+	w.awaitTimers(3)
 	w.clock.Advance(lease.DefaultDuration) // as if this machine had slept
 	wait()
 	if got := w.logs.await(t, "pass"); got["outcome"] != "lost" {

@@ -18,8 +18,8 @@ type Renewal struct {
 	// Lasts is how long a successful renewal holds, counted on Clock from the
 	// moment before it was asked for; DefaultDuration if zero.
 	Lasts time.Duration
-	// Renew asks the store. A *LostError ends the claim at once, any other
-	// error is tried again until the lease has run out.
+	// Renew asks the store, at most until the lease has run out: then its context
+	// ends. A *LostError ends the claim at once, any other error is tried again.
 	Renew func(ctx context.Context) error
 }
 
@@ -51,22 +51,34 @@ func Keep(parent context.Context, r Renewal) (ctx context.Context, stop func()) 
 }
 
 // run renews until ctx ends, and returns the error that lost the claim.
-func (r Renewal) run(ctx context.Context, held time.Time) error {
+func (r Renewal) run(ctx context.Context, held time.Time) (err error) {
+	for err == nil {
+		held, err = r.extend(ctx, held)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// errUnrenewed loses a claim that was not renewed in time.
+var errUnrenewed = &LostError{What: "a row that could not be renewed", Reason: Expired}
+
+// extend renews the lease that holds since a moment once, and returns the moment
+// since which the new one holds.
+func (r Renewal) extend(ctx context.Context, held time.Time) (time.Time, error) {
+	ctx, cancel := clock.WithTimeoutCause(ctx, r.Clock, r.Lasts-r.Clock.Now().Sub(held), errUnrenewed)
+	defer cancel()
 	for {
-		if clock.Sleep(ctx, r.Clock, r.Every) != nil {
-			return nil
+		if err := clock.Sleep(ctx, r.Clock, r.Every); err != nil {
+			return held, err
 		}
 		asked := r.Clock.Now()
-		err := r.Renew(ctx)
-		switch {
-		case err == nil:
-			held = asked
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, ErrLost):
-			return err
-		case r.Clock.Now().Sub(held) >= r.Lasts:
-			return &LostError{What: "a row that could not be renewed", Reason: Expired}
+		if asked.Sub(held) >= r.Lasts {
+			return held, errUnrenewed
+		}
+		if err := r.Renew(ctx); err == nil || errors.Is(err, ErrLost) {
+			return asked, err
 		}
 	}
 }

@@ -35,11 +35,17 @@ func keep(t *testing.T) (*renewals, context.Context) {
 	return r, ctx
 }
 
-func (r *renewals) tick(t *testing.T, d time.Duration, reply error) {
+// waits returns once the loop waits for the next renewal and the end of the lease.
+func (r *renewals) waits(t *testing.T) {
 	t.Helper()
-	if err := r.clock.AwaitTimers(t.Context(), 1); err != nil {
+	if err := r.clock.AwaitTimers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func (r *renewals) tick(t *testing.T, d time.Duration, reply error) {
+	t.Helper()
+	r.waits(t)
 	r.clock.Advance(d)
 	<-r.asked
 	r.reply <- reply
@@ -56,11 +62,36 @@ func TestKeepSurvivesFailedRenewalsUntilTheLeaseEnds(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Fatal("lost while the lease still held")
 	}
-	r.tick(t, lease.DefaultRenewal, busy)
+	r.waits(t)
+	r.clock.Advance(lease.DefaultRenewal)
 	<-ctx.Done()
 	var lost *lease.LostError
 	if !errors.As(context.Cause(ctx), &lost) || lost.Reason != lease.Expired {
 		t.Fatalf("cause = %v, want an expired lease", context.Cause(ctx))
+	}
+}
+
+// A store that does not answer must not make anybody believe in a lease that
+// ended meanwhile.
+func TestARenewalThatHangsLosesTheClaimWithItsLease(t *testing.T) {
+	t.Parallel()
+	manual := clocktest.New()
+	asked := make(chan struct{})
+	ctx, stop := lease.Keep(t.Context(), lease.Renewal{Clock: manual, Renew: func(ctx context.Context) error {
+		close(asked)
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	defer stop()
+	if err := manual.AwaitTimers(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	manual.Advance(lease.DefaultRenewal)
+	<-asked
+	manual.Advance(lease.DefaultDuration - lease.DefaultRenewal)
+	<-ctx.Done()
+	if lost, ok := errors.AsType[*lease.LostError](context.Cause(ctx)); !ok || lost.Reason != lease.Expired {
+		t.Errorf("cause = %v", context.Cause(ctx))
 	}
 }
 
@@ -81,7 +112,7 @@ func TestStopEndsTheLoopAndIsRepeatable(t *testing.T) {
 		t.Error("renewed after stop")
 		return nil
 	}})
-	if err := manual.AwaitTimers(t.Context(), 1); err != nil {
+	if err := manual.AwaitTimers(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
 	stop()
