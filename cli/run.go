@@ -67,16 +67,20 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source) error {
 	if err != nil {
 		return err
 	}
-	if _, err := catalog.Workflow(name); err != nil {
-		return err
-	}
 	input, err := a.runInput(from)
 	if err != nil {
 		return err
 	}
-	return a.withStore(ctx, func(paths host.Paths, s host.Store) error {
-		p := &runProgress{app: a, palette: a.ProgressPalette()}
-		o := host.Options{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(), Observe: p.hear}
+	paths, err := a.Paths()
+	if err != nil {
+		return err
+	}
+	p := &runProgress{app: a, palette: a.ProgressPalette()}
+	o := host.Options{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(), Observe: p.hear}
+	if err := host.CheckRun(ctx, o, name, input); err != nil {
+		return err
+	}
+	return a.open(ctx, paths, func(_ host.Paths, s host.Store) error {
 		result, err := host.RunWorkflow(ctx, o, s, name, input)
 		if err != nil {
 			return err

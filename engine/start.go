@@ -41,6 +41,16 @@ func (e *Engine) Start(ctx context.Context, g *workflow.Graph, o StartOptions) (
 	return r, nil
 }
 
+// Check returns the error with which Start would refuse a run of this input, and
+// writes nothing. The callbacks for input and title are called.
+func (e *Engine) Check(ctx context.Context, g *workflow.Graph, input json.RawMessage) error {
+	r, err := e.prepare(ctx, g, StartOptions{Input: input})
+	if err == nil {
+		r.cancel(nil)
+	}
+	return err
+}
+
 // prepare does everything that can refuse a run, and writes nothing.
 func (e *Engine) prepare(ctx context.Context, g *workflow.Graph, o StartOptions) (*Run, error) {
 	if g == nil || e.o.RunsDir == "" {

@@ -27,6 +27,17 @@ func RunWorkflow(ctx context.Context, o Options, store Store, name string, input
 	return s.run(ctx, input)
 }
 
+// CheckRun returns the error with which RunWorkflow would refuse a run. It needs
+// no store, so that a refusal leaves none behind.
+func CheckRun(ctx context.Context, o Options, name string, input json.RawMessage) error {
+	o = o.withDefaults()
+	graph, err := o.Catalog.Workflow(name)
+	if err != nil {
+		return err
+	}
+	return engine.New(o.engine()).Check(ctx, graph, input)
+}
+
 // solo is one interactive run.
 type solo struct {
 	options Options
