@@ -11,11 +11,8 @@ import (
 // Claim takes the key that is due the longest; see controller.Store.
 func (s *Store) Claim(ctx context.Context, controllers []string, d time.Duration) (*controller.Claim, error) {
 	// A look that takes no lock first: an idle process disturbs nobody.
-	due, err := read(ctx, s, "look for work", func(t *tx) (bool, error) {
-		at, err := t.nextDue(controllers)
-		return isDue(at, t.now), err
-	})
-	if err != nil || !due {
+	at, err := read(ctx, s, "look for work", func(t *tx) (*time.Time, error) { return t.nextDue(controllers) })
+	if err != nil || !isDue(at, milliseconds(s.o.Clock)) {
 		return nil, err
 	}
 	taken, err := write(ctx, s, "claim", func(t *tx) (*claimed, error) { return t.claim(controllers, d) })

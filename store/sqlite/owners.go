@@ -56,10 +56,11 @@ func register(ctx context.Context, s *Store) (*owner, error) {
 	return &owner{lock: lock}, nil
 }
 
-// leave gives back what the store holds; that is no failure of the passes. If
-// it cannot, the lock stays behind for others to find that the owner is gone.
+// leave gives back what the store holds, once it can claim nothing more; that
+// is no failure of the passes. If it cannot, the lock stays behind for others to
+// find that the owner is gone.
 func (o *owner) leave(s *Store) error {
-	err := s.update(context.Background(), func(t *tx) error { return t.dismiss(s.instance, "") })
+	err := s.writer.last(func(c *conn) error { return s.tx(c).dismiss(s.instance, "") })
 	if err != nil {
 		return errors.Join(s.o.explain("close store", err), o.lock.Unlock())
 	}
@@ -114,12 +115,12 @@ func (s *Store) reap(ctx context.Context, others []string) error {
 
 // judge frees what an owner has claimed if it is dead. Of several who try, one
 // gets the lock. An owner without a lock file cannot be judged, for example in
-// a copy of the store: its leases end its claims.
+// a copy of the store: its leases end its claims, and then it is forgotten.
 func (s *Store) judge(ctx context.Context, instance string) error {
 	path := s.ownerFile(instance)
 	if _, err := os.Stat(path); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return s.update(ctx, func(t *tx) error { return t.forget(instance) })
 		}
 		return fmt.Errorf("find lock of owner: %w", err)
 	}
@@ -159,6 +160,15 @@ func (t *tx) dismiss(instance, reason string) error {
 		return err
 	}
 	return t.exec("DELETE FROM owners WHERE instance = ?", instance)
+}
+
+// forget removes an owner that claims nothing.
+func (t *tx) forget(instance string) error {
+	return t.exec(`DELETE FROM owners WHERE instance = ?1
+		AND NOT EXISTS (SELECT 1 FROM queue INDEXED BY queue_claimed
+			WHERE claim_token IS NOT NULL AND claim_owner = ?1)
+		AND NOT EXISTS (SELECT 1 FROM workflow_run_queue INDEXED BY runs_claimed
+			WHERE claim_token IS NOT NULL AND claim_owner = ?1)`, instance)
 }
 
 // claimants returns the other owners that hold claims.

@@ -49,11 +49,8 @@ const nextRunQuery = `SELECT run_id, status FROM workflow_run_queue
 
 // ClaimRun takes the oldest child run; see runqueue.Store.
 func (s *Store) ClaimRun(ctx context.Context, d time.Duration) (*runqueue.Claim, error) {
-	due, err := read(ctx, s, "look for runs", func(t *tx) (bool, error) {
-		at, err := t.nextRun()
-		return isDue(at, t.now), err
-	})
-	if err != nil || !due {
+	at, err := read(ctx, s, "look for runs", (*tx).nextRun)
+	if err != nil || !isDue(at, milliseconds(s.o.Clock)) {
 		return nil, err
 	}
 	return write(ctx, s, "claim run", func(t *tx) (*runqueue.Claim, error) {

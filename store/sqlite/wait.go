@@ -14,7 +14,6 @@ func (s *Store) WaitDue(ctx context.Context, controllers []string) error {
 type outlook struct {
 	// next is when something becomes claimable by itself; nil is never.
 	next *time.Time
-	due  bool
 	// others own claims; should they die, something becomes claimable.
 	others []string
 }
@@ -30,11 +29,10 @@ func (s *Store) wait(ctx context.Context, next func(*tx) (*time.Time, error)) er
 			if o.next, err = next(t); err != nil {
 				return o, err
 			}
-			o.due = isDue(o.next, t.now)
 			o.others, err = t.claimants()
 			return o, err
 		})
-		if err != nil || o.due {
+		if err != nil || isDue(o.next, milliseconds(s.o.Clock)) {
 			return err
 		}
 		if err := s.sleep(ctx, committed, s.wakeUp(ctx, o)); err != nil {

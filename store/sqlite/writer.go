@@ -36,19 +36,6 @@ type writer struct {
 	transactions atomic.Int64
 }
 
-// task is one write of one caller.
-type task struct {
-	ctx context.Context
-	// run may be called again after everything that it did was rolled back.
-	run func(*conn) error
-	// taken is set by whoever comes first: the writer that starts the task, or
-	// the caller that gives up.
-	taken   atomic.Bool
-	started bool // the writer's note
-	err     error
-	done    chan struct{}
-}
-
 func newWriter(c *conn, commit *signal) *writer {
 	w := &writer{
 		conn: c, commit: commit, tasks: make(chan *task, maxGroup),
@@ -58,11 +45,18 @@ func newWriter(c *conn, commit *signal) *writer {
 	return w
 }
 
-// close ends the writer after the group that it is at.
-func (w *writer) close() {
+// stop ends the writer after the group that it is at. Its connection stays
+// open.
+func (w *writer) stop() {
 	close(w.quit)
 	<-w.done
-	w.conn.close()
+}
+
+// last runs f in a transaction once the writer has stopped.
+func (w *writer) last(f func(*conn) error) error {
+	t := &task{ctx: context.Background(), run: f}
+	w.together([]*task{t})
+	return t.err
 }
 
 // do runs f in a transaction and returns once that is durable. If ctx ends
@@ -216,24 +210,4 @@ func (w *writer) attempt(t *task) error {
 		err = release
 	}
 	return err
-}
-
-// start reports whether the task is to run: its caller has not given up.
-func (t *task) start() bool {
-	if t.started {
-		return true
-	}
-	if t.ctx.Err() != nil || !t.taken.CompareAndSwap(false, true) {
-		t.err = context.Cause(t.ctx)
-		return false
-	}
-	t.started = true
-	return true
-}
-
-// fail gives every task of a failed transaction its error.
-func fail(group []*task, err error) {
-	for _, t := range group {
-		t.err = err
-	}
 }

@@ -1,0 +1,73 @@
+//nolint:wrapcheck // Options.explain says what was tried, and types the error.
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+func bind(s *sqlite3.Stmt, i int, arg any) error {
+	switch v := arg.(type) {
+	case nil:
+		return s.BindNull(i)
+	case string:
+		return s.BindText(i, v)
+	case json.RawMessage:
+		return s.BindRawText(i, v)
+	case int64:
+		return s.BindInt64(i, v)
+	case int:
+		return s.BindInt(i, v)
+	case bool:
+		return s.BindBool(i, v)
+	case time.Time:
+		return s.BindInt64(i, v.UnixMilli())
+	}
+	return fmt.Errorf("cannot bind a %T", arg)
+}
+
+func scan(s *sqlite3.Stmt, dst []any) error {
+	for i, d := range dst {
+		if err := scanColumn(s, i, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanColumn reads NULL as the zero value.
+func scanColumn(s *sqlite3.Stmt, i int, dst any) error {
+	null := s.ColumnType(i) == sqlite3.NULL
+	switch d := dst.(type) {
+	case *string:
+		*d = s.ColumnText(i)
+	case *json.RawMessage:
+		*d = nil
+		if !null {
+			*d = append(json.RawMessage{}, s.ColumnRawText(i)...)
+		}
+	case *int64:
+		*d = s.ColumnInt64(i)
+	case *int:
+		*d = s.ColumnInt(i)
+	case *bool:
+		*d = s.ColumnBool(i)
+	case *time.Time:
+		*d = time.UnixMilli(s.ColumnInt64(i)).UTC()
+	case **time.Time:
+		*d = nil
+		if !null {
+			at := time.UnixMilli(s.ColumnInt64(i)).UTC()
+			*d = &at
+		}
+	default:
+		return fmt.Errorf("cannot scan into a %T", dst)
+	}
+	return nil
+}
+
+// values makes the argument lists of queries readable.
+func values(args ...any) []any { return args }
