@@ -12,7 +12,6 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/engine"
-	"piworkflows/internal/durable"
 	"piworkflows/internal/oslock"
 	"piworkflows/runbundle"
 	"piworkflows/runqueue"
@@ -86,10 +85,10 @@ func (r *runner) graph(row runqueue.Row) (*workflow.Graph, *controller.ChildOutc
 	return g, nil
 }
 
-// refusedStart says what a start that failed means: a disk that refuses will
-// be tried again, everything else is the run's own failure.
+// refusedStart says what a start that failed means: a record that could not be
+// made will be tried again, everything else is the run's own failure.
 func refusedStart(err error) (controller.ChildOutcome, error) {
-	if durable.IsDiskFull(err) || durable.IsReadOnly(err) {
+	if _, ok := errors.AsType[*engine.RecordError](err); ok {
 		return controller.ChildOutcome{}, err
 	}
 	return failed(err), nil

@@ -10,8 +10,10 @@ import (
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/engine"
+	"piworkflows/internal/canonical"
 	"piworkflows/lease"
 	"piworkflows/runqueue"
+	"piworkflows/workflow"
 )
 
 // Bounds of the run workers.
@@ -93,7 +95,7 @@ func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
 	defer release()
 	outcome, err := r.outcome(ctx, held, claim)
 	if err == nil {
-		err = r.finish(held, claim, outcome)
+		err = r.finish(ctx, held, claim, outcome)
 	}
 	switch {
 	case errors.Is(err, lease.ErrLost):
@@ -101,7 +103,7 @@ func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
 	case err != nil:
 		// The row stays claimed until its lease ends; then the run is looked at
 		// again. That is its backoff.
-		log.Error("the end of the run could not be recorded", "error", err)
+		log.Error("the run was not brought to its end; it is tried again", "error", err)
 	default:
 		log.Info("run ended", "state", outcome.State, "error", outcome.Error)
 	}
@@ -123,11 +125,15 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	if ended(ctx) {
 		return interrupted(reasonStopped), nil
 	}
-	if err := r.store.StartChild(held, claim); err != nil {
+	err := r.insist(ctx, held, claim, func() error { return r.store.StartChild(held, claim) })
+	if err != nil {
 		return controller.ChildOutcome{}, err
 	}
-	run, err := r.engine.Start(held, graph, r.startOptions(claim))
-	if err != nil {
+	run, err := r.start(ctx, held, graph, claim)
+	switch {
+	case err != nil && ended(ctx):
+		return interrupted(reasonStopped), nil
+	case err != nil:
 		return refusedStart(err)
 	}
 	result := await(ctx, held, run)
@@ -149,6 +155,15 @@ func await(ctx, held context.Context, run *engine.Run) engine.Result {
 	return run.Wait()
 }
 
+// start starts a run, and gives up when the host stops or the claim is lost: an
+// author's input function may take its time.
+func (r *runner) start(ctx, held context.Context, g *workflow.Graph, claim *runqueue.Claim) (*engine.Run, error) {
+	starting, cancel := context.WithCancel(held)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	return r.engine.Start(starting, g, r.startOptions(claim))
+}
+
 func (r *runner) startOptions(claim *runqueue.Claim) engine.StartOptions {
 	return engine.StartOptions{
 		RunID:   claim.Row.RunID,
@@ -163,18 +178,42 @@ func (r *runner) fence(claim *runqueue.Claim) func(context.Context) error {
 	return func(ctx context.Context) error { return r.store.CheckRun(ctx, claim) }
 }
 
-// finish records the end, again and again while the store fails and the claim
-// holds: a run that ended must not run again because a disk was full for a
-// moment.
-func (r *runner) finish(held context.Context, claim *runqueue.Claim, o controller.ChildOutcome) error {
+// finish records the end of a run. One that the store will never take makes the
+// run a failed one, of which the parent has to hear.
+func (r *runner) finish(ctx, held context.Context, claim *runqueue.Claim, o controller.ChildOutcome) error {
+	record := func() error { return r.store.FinishChild(held, claim, o) }
+	err := r.insist(ctx, held, claim, record)
+	if refused(err) {
+		o = failed(err)
+		err = r.insist(ctx, held, claim, record)
+	}
+	return err
+}
+
+// insist does an operation of the store again and again while the store fails
+// and the claim holds: a run must not run again because a disk was full for a
+// moment. Once the host stops it gives up, for the next owner sees what there is.
+func (r *runner) insist(ctx, held context.Context, claim *runqueue.Claim, operation func() error) error {
 	for {
-		err := r.store.FinishChild(held, claim, o)
-		if err == nil || errors.Is(err, lease.ErrLost) {
+		err := operation()
+		if err == nil || errors.Is(err, lease.ErrLost) || refused(err) || ended(ctx) {
 			return err
 		}
-		r.log.Error("record the end of a run", "runId", claim.Row.RunID, "error", err)
-		if clock.Sleep(held, r.clock, storeRetry) != nil {
+		r.log.Error("the store failed, trying again", "runId", claim.Row.RunID, "error", err)
+		waiting, cancel := context.WithCancel(held)
+		unlink := context.AfterFunc(ctx, cancel)
+		_ = clock.Sleep(waiting, r.clock, storeRetry) // ended or not: try once more
+		unlink()
+		cancel()
+		if ended(held) {
 			return err
 		}
 	}
+}
+
+// refused reports whether the store will never take what it was given.
+func refused(err error) bool {
+	_, over := errors.AsType[*controller.LimitError](err)
+	_, malformed := errors.AsType[*canonical.Error](err)
+	return over || malformed
 }

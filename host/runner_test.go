@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
@@ -134,49 +133,28 @@ func compileAll(t *testing.T, def *workflow.Definition) *host.Catalog {
 	return c
 }
 
-// A place that cannot be written today is no failure of the run.
-func TestARunWaitsForItsFolder(t *testing.T) {
+// A record that cannot be made today is no failure of the run. The engine gives
+// up after the time of a lease; the row is taken up again after another.
+func TestARunThatCannotBeRecordedIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	work, manual := newWork(), clocktest.New()
 	w := openWorldAt(t, t.TempDir(), work, manual)
 	w.put(t, "a", "quick")
-	if err := os.WriteFile(w.paths.Runs, nil, 0o600); err != nil {
+	seconds := int(lease.DefaultDuration / time.Second)
+	h, err := host.New(t.Context(), w.options(), w.failing(times(seconds+5, "CheckRun", errBusy)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	h := w.host(t)
 	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
-	w.awaitState(t, "a", controller.RunRunning)
-	manual.Advance(lease.DefaultDuration)
-	w.awaitRelease(t, manual)
-	if err := os.Remove(w.paths.Runs); err != nil {
-		t.Fatal(err)
-	}
 	advanceUntil(t, manual, work.started)
-	w.awaitState(t, "a", controller.RunSucceeded)
 	stop()
-	if err := await(t, ended); err != nil {
+	if err := errors.Join(await(t, ended), h.Close()); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// A bundle that nobody can read must not keep its parent waiting for ever.
-func TestABundleThatIsBrokenIsFollowedByAnotherAttempt(t *testing.T) {
-	t.Parallel()
-	work := newWork()
-	w := newWorld(t, work)
-	w.put(t, "a", "quick")
-	claim := w.claimed(t)
-	w.reopen(t, work) // so that the claim is the one of an owner that is gone
-	dir := filepath.Join(w.paths.Runs, claim.Row.RunID)
-	mustMkdir(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.onceOn(t, w.store)
-	if ready, status := w.job(t, "a"); ready.Status != controller.True || status.Attempts != 2 {
-		t.Errorf("%+v %+v", ready, status)
+	children, err := w.store.Children(t.Context(), job("a"))
+	if err != nil || len(children) != 1 || children[0].State == controller.RunFailed {
+		t.Errorf("children: %+v, %v", children, err)
 	}
 }

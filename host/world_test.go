@@ -32,7 +32,7 @@ type world struct {
 }
 
 type jobSpec struct {
-	// Mode is handed to the workflow: "quick", "hang" or "fail".
+	// Mode is handed to the workflow: "quick", "hang", "fail" or "large".
 	Mode string `json:"mode"`
 }
 
@@ -94,6 +94,8 @@ func (w work) do(ctx context.Context, c *workflow.Context) (any, error) {
 	switch spec.Mode {
 	case "fail":
 		return nil, errors.New("it does not work")
+	case "large": // each number is 4 characters here and 16 in canonical form
+		return json.RawMessage("[" + strings.Repeat("1E15,", 65_000) + "1E15]"), nil
 	case "hang":
 		select {
 		case <-w.release:
