@@ -68,10 +68,11 @@ func (s *solo) run(ctx context.Context, input json.RawMessage) (engine.Result, e
 	})
 	defer release()
 	result := s.await(ctx, held, run)
-	if result.Err != nil {
-		return result, result.Err
-	}
-	return result, s.store.FinishRun(after, s.claim, rowStatus(result.Status), result.Error)
+	// Also if the record is not complete: nobody else would end the row.
+	log := s.options.Logger.With("runId", s.runID)
+	return result, errors.Join(result.Err, insist(after, held, s.options.Clock, log, func() error {
+		return s.store.FinishRun(after, s.claim, rowStatus(result.Status), result.Error)
+	}))
 }
 
 // reserve makes the row once the engine has accepted the input.

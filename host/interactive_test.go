@@ -8,6 +8,7 @@ import (
 
 	"piworkflows/engine"
 	"piworkflows/host"
+	"piworkflows/lease"
 	"piworkflows/runbundle"
 	"piworkflows/runqueue"
 )
@@ -63,5 +64,47 @@ func TestAnEndedContextCancelsTheRun(t *testing.T) {
 	}
 	if row, err := w.store.Run(t.Context(), result.RunID); err != nil || row.Status != runqueue.Cancelled {
 		t.Errorf("row %+v, %v", row, err)
+	}
+}
+
+// The row tells what the record cannot: it must not be running for ever.
+func TestTheRowOfAnInteractiveRunEnds(t *testing.T) {
+	t.Parallel()
+	lost := &lease.LostError{What: "run", Reason: lease.Taken}
+	for name, test := range map[string]struct {
+		op   string
+		err  error
+		want runqueue.Status
+	}{
+		"the store is busy":        {"FinishRun", errBusy, runqueue.Done},
+		"the record is incomplete": {"CheckRun", lost, runqueue.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work := newWork()
+			w := newWorld(t, work)
+			var runID string
+			fail := times(1, test.op, test.err)
+			s := w.failing(func(op string) error {
+				if runID == "" { // it has not started
+					return nil
+				}
+				return fail(op)
+			})
+			go func() {
+				id := <-work.started
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				runID = id
+				close(work.release)
+			}()
+			result, err := host.RunWorkflow(t.Context(), w.options(), s, "work", []byte(`{"mode":"hang"}`))
+			if (err != nil) != (test.err == lost) {
+				t.Errorf("RunWorkflow = %+v, %v", result, err)
+			}
+			if row, err := w.store.Run(t.Context(), runID); err != nil || row.Status != test.want {
+				t.Errorf("row %+v, %v", row, err)
+			}
+		})
 	}
 }

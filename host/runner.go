@@ -10,7 +10,6 @@ import (
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/engine"
-	"piworkflows/internal/canonical"
 	"piworkflows/lease"
 	"piworkflows/runqueue"
 	"piworkflows/workflow"
@@ -190,30 +189,6 @@ func (r *runner) finish(ctx, held context.Context, claim *runqueue.Claim, o cont
 	return err
 }
 
-// insist does an operation of the store again and again while the store fails
-// and the claim holds: a run must not run again because a disk was full for a
-// moment. Once the host stops it gives up, for the next owner sees what there is.
 func (r *runner) insist(ctx, held context.Context, claim *runqueue.Claim, operation func() error) error {
-	for {
-		err := operation()
-		if err == nil || errors.Is(err, lease.ErrLost) || refused(err) || ended(ctx) {
-			return err
-		}
-		r.log.Error("the store failed, trying again", "runId", claim.Row.RunID, "error", err)
-		waiting, cancel := context.WithCancel(held)
-		unlink := context.AfterFunc(ctx, cancel)
-		_ = clock.Sleep(waiting, r.clock, storeRetry) // ended or not: try once more
-		unlink()
-		cancel()
-		if ended(held) {
-			return err
-		}
-	}
-}
-
-// refused reports whether the store will never take what it was given.
-func refused(err error) bool {
-	_, over := errors.AsType[*controller.LimitError](err)
-	_, malformed := errors.AsType[*canonical.Error](err)
-	return over || malformed
+	return insist(ctx, held, r.clock, r.log.With("runId", claim.Row.RunID), operation)
 }
