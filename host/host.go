@@ -7,6 +7,8 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -71,6 +73,9 @@ func OpenStore(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (*
 // has it, for two seconds or more. The store stays the caller's to close, after the host.
 func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	manager, err := controller.NewManager(controller.ManagerOptions{
 		Store:       store,
 		Definitions: o.Catalog.controllers,
@@ -111,6 +116,17 @@ func (o Options) withDefaults() Options {
 		o.ChildRuns = DefaultRuns
 	}
 	return o
+}
+
+// check refuses what the parts of a host do not check themselves.
+func (o Options) check() error {
+	if o.Catalog == nil {
+		return errors.New("a host without definitions: compile them and give them as Options.Catalog")
+	}
+	if o.ChildRuns < 0 {
+		return fmt.Errorf("%d child runs at once: the number must be positive", o.ChildRuns)
+	}
+	return nil
 }
 
 func (o Options) engine() engine.Options {

@@ -90,6 +90,23 @@ func compile(t *testing.T, defs ...*controller.Definition) *host.Catalog {
 	return c
 }
 
+func TestNewRefusesWhatItCannotRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	for name, change := range map[string]func(*host.Options){
+		"no catalog":             func(o *host.Options) { o.Catalog = nil },
+		"a negative limit":       func(o *host.Options) { o.ChildRuns = -1 },
+		"a negative worker pool": func(o *host.Options) { o.Workers = -1 },
+	} {
+		o := w.options()
+		change(&o)
+		if h, err := host.New(t.Context(), o, w.store); err == nil {
+			t.Errorf("%s: New = %v", name, h)
+		}
+	}
+	w.host(t) // no refusal left a lock behind
+}
+
 func TestCompileReportsEveryProblem(t *testing.T) {
 	t.Parallel()
 	twice := newWork().definition()
@@ -108,7 +125,19 @@ func TestCompileReportsEveryProblem(t *testing.T) {
 
 func TestAFailingSourceStartsAgainFromItsCursor(t *testing.T) {
 	t.Parallel()
-	source := &flaky{cursors: make(chan string), delivered: make(chan controller.DeliveryResult, 1)}
+	for name, end := range map[string]func() error{
+		"an error": func() error { return errors.New("the connection is gone") },
+		"a panic":  func() error { panic("the connection is gone") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			startAgain(t, &flaky{cursors: make(chan string), delivered: make(chan controller.DeliveryResult, 1), end: end})
+		})
+	}
+}
+
+func startAgain(t *testing.T, source *flaky) {
+	t.Helper()
 	manual := clocktest.New()
 	w := openWorldAt(t, t.TempDir(), newWork(), manual)
 	w.catalog = compile(t, controller.Define("later", later{}, controller.WithSources(source)))
@@ -138,6 +167,7 @@ func TestAFailingSourceStartsAgainFromItsCursor(t *testing.T) {
 type flaky struct {
 	cursors   chan string
 	delivered chan controller.DeliveryResult
+	end       func() error
 }
 
 func (*flaky) Name() string { return "flaky" }
@@ -157,7 +187,7 @@ func (f *flaky) Run(ctx context.Context, cursor string, deliver controller.Deliv
 		return err
 	}
 	f.delivered <- r
-	return errors.New("the connection is gone")
+	return f.end()
 }
 
 func TestEraseRemovesOnlyItsOwnRuns(t *testing.T) {

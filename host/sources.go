@@ -2,7 +2,9 @@ package host
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -52,13 +54,19 @@ func (s sources) supervise(ctx context.Context, owner string, source controller.
 		if s.clock.Now().Sub(started) > sourceRetryMax {
 			delay = sourceRetryBase
 		}
-		log.Error("the source ended and starts again", "error", err, "in", delay)
+		log.Error("the source ended and starts again", "error", err, "in", delay, "stack", stackOf(err))
 		_ = clock.Sleep(ctx, s.clock, delay)
 		delay = min(2*delay, sourceRetryMax)
 	}
 }
 
-func (s sources) once(ctx context.Context, owner string, source controller.Source) error {
+// once runs a source to its end; a panic is one, too.
+func (s sources) once(ctx context.Context, owner string, source controller.Source) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &controller.PanicError{In: "source " + source.Name(), Value: value, Stack: debug.Stack()}
+		}
+	}()
 	cursor, err := s.store.SourceCursor(ctx, owner, source.Name())
 	if err != nil {
 		return err
@@ -67,4 +75,12 @@ func (s sources) once(ctx context.Context, owner string, source controller.Sourc
 		d.Source = source.Name()
 		return s.store.Deliver(ctx, owner, d)
 	})
+}
+
+// stackOf returns where a source panicked; empty if it did not.
+func stackOf(err error) string {
+	if thrown, ok := errors.AsType[*controller.PanicError](err); ok {
+		return string(thrown.Stack)
+	}
+	return ""
 }
