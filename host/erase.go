@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 
 	"piworkflows/clock"
+	"piworkflows/internal/durable"
+	"piworkflows/runbundle"
 	"piworkflows/runqueue"
 )
 
-// Erase removes a project's own store and the bundles of its runs. It is meant
-// for a store at its default place, whose folder holds nothing else; a host
-// that runs on it is a *HeldError. A store that is not there is no error.
+// Erase removes a project's own store and the bundles of its runs, and nothing
+// else that lies beside them. A host that runs on the store is a *HeldError. A
+// store that is not there is no error.
 func Erase(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) error {
 	if _, err := os.Stat(p.Store); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -24,15 +26,10 @@ func Erase(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) error 
 	if err != nil {
 		return err
 	}
-	err = eraseRuns(ctx, p, c, log)
-	// The lock lies in the folder that goes; on Windows it has to be free first.
-	if err = errors.Join(err, lock.release()); err != nil {
-		return err
+	if err := eraseRuns(ctx, p, c, log); err != nil {
+		return errors.Join(err, lock.release())
 	}
-	if err := os.RemoveAll(filepath.Dir(p.Store)); err != nil {
-		return fmt.Errorf("remove the store: %w", err)
-	}
-	return nil
+	return errors.Join(eraseStore(p.Store), lock.remove(), removeEmpty(filepath.Dir(p.Store)))
 }
 
 // eraseRuns removes the bundles that the store names, and no others: the runs
@@ -48,7 +45,10 @@ func eraseRuns(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (e
 		return err
 	}
 	for _, row := range rows {
-		if err := os.RemoveAll(filepath.Join(p.Runs, row.RunID)); err != nil {
+		if err := runbundle.CheckRunID(row.RunID); err != nil {
+			return err // it might lead out of the folder
+		}
+		if err := durable.OS().RemoveAll(filepath.Join(p.Runs, row.RunID)); err != nil {
 			return fmt.Errorf("remove a run: %w", err)
 		}
 	}
@@ -57,3 +57,24 @@ func eraseRuns(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (e
 
 // maxErased bounds the runs that are removed with their store; a demo has a few.
 const maxErased = 1000
+
+// eraseStore removes the files of a store. The one that Erase looks for goes
+// last, so that an erasure that was killed can be repeated.
+func eraseStore(store string) error {
+	owners := filepath.Join(filepath.Dir(store), "owners")
+	for _, path := range []string{owners, store + "-shm", store + "-wal", store} {
+		if err := durable.OS().RemoveAll(path); err != nil {
+			return fmt.Errorf("remove the store: %w", err)
+		}
+	}
+	return nil
+}
+
+// removeEmpty removes a folder in which nothing is left.
+func removeEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) > 0 {
+		return err
+	}
+	return durable.OS().Remove(dir)
+}

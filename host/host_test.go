@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -199,14 +200,35 @@ func TestEraseRemovesOnlyItsOwnRuns(t *testing.T) {
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("Runs = %v, %v", runs, err)
 	}
-	foreign := filepath.Join(w.paths.Runs, "20270101T000000Z-other-0a1b2c3d")
-	mustMkdir(t, foreign)
+	foreign := []string{
+		filepath.Join(w.paths.Runs, "20270101T000000Z-other-0a1b2c3d"), // of another project
+		filepath.Join(filepath.Dir(w.paths.Store), "mine"),             // beside a store that a user placed
+	}
+	for _, dir := range foreign {
+		mustMkdir(t, dir)
+	}
 
 	w.erase(t)
-	if exists(filepath.Join(w.paths.Runs, runs[0].RunID)) || exists(w.paths.Store) {
-		t.Error("the run or the store is still there")
+	if exists(filepath.Join(w.paths.Runs, runs[0].RunID)) {
+		t.Error("the run is still there")
 	}
-	if !exists(foreign) {
-		t.Error("a run of another project is gone")
+	for _, dir := range foreign {
+		if !exists(dir) {
+			t.Errorf("%s is gone", dir)
+		}
+	}
+	left, err := os.ReadDir(filepath.Dir(w.paths.Store))
+	if err != nil || len(left) != 1 {
+		t.Errorf("beside the store: %v, %v", left, err)
+	}
+}
+
+func TestEraseLeavesNothingOfAStoreAtItsOwnPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	w.once(t)
+	w.erase(t)
+	if exists(filepath.Dir(w.paths.Store)) {
+		t.Error("the folder of the store is still there")
 	}
 }

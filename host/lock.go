@@ -56,3 +56,6 @@ func (l *hostLock) release() error {
 	// The note goes first: a new holder must find none of ours.
 	return errors.Join(os.Remove(l.note), l.lock.Unlock())
 }
+
+// remove is release for a store that goes.
+func (l *hostLock) remove() error { return errors.Join(os.Remove(l.note), l.lock.Remove()) }

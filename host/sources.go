@@ -54,7 +54,7 @@ func (s sources) supervise(ctx context.Context, owner string, source controller.
 		if s.clock.Now().Sub(started) > sourceRetryMax {
 			delay = sourceRetryBase
 		}
-		log.Error("the source ended and starts again", "error", err, "in", delay, "stack", stackOf(err))
+		withStack(log, err).Error("the source ended and starts again", "error", err, "in", delay)
 		_ = clock.Sleep(ctx, s.clock, delay)
 		delay = min(2*delay, sourceRetryMax)
 	}
@@ -77,10 +77,10 @@ func (s sources) once(ctx context.Context, owner string, source controller.Sourc
 	})
 }
 
-// stackOf returns where a source panicked; empty if it did not.
-func stackOf(err error) string {
+// withStack adds the place of a panic to a log.
+func withStack(log *slog.Logger, err error) *slog.Logger {
 	if thrown, ok := errors.AsType[*controller.PanicError](err); ok {
-		return string(thrown.Stack)
+		return log.With("stack", string(thrown.Stack))
 	}
-	return ""
+	return log
 }
