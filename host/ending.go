@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"syscall"
 
 	"github.com/google/uuid"
 
@@ -41,11 +42,13 @@ func (r *runner) leftover(ctx context.Context, claim *runqueue.Claim) (o control
 }
 
 // beyondRepair reports whether a bundle can never be read: then its attempt
-// failed, and a person may look at the files.
+// failed, and a person may look at the files. What the operating system refused
+// may work the next time.
 func beyondRepair(err error) bool {
 	_, corrupt := errors.AsType[*runbundle.CorruptError](err)
 	_, unknown := errors.AsType[*runbundle.UnknownSchemaError](err)
-	return corrupt || unknown
+	_, system := errors.AsType[syscall.Errno](err)
+	return (corrupt || unknown) && !system
 }
 
 // outcomeOf is the end of a run that this process saw.
