@@ -14,7 +14,9 @@ import (
 // nothing about a bundle.
 func TestBeyondRepair(t *testing.T) {
 	t.Parallel()
-	corrupt := func(err error) error { return fmt.Errorf("interrupt: %w", &runbundle.CorruptError{Path: "f", Err: err}) }
+	corrupt := func(err error) error {
+		return fmt.Errorf("interrupt: %w", &runbundle.CorruptError{Path: "f", Err: err})
+	}
 	for _, test := range []struct {
 		err  error
 		want bool
