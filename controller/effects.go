@@ -78,7 +78,7 @@ func (p *passRun) doubt() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range p.inDoubt {
-		return fmt.Errorf("effect %q is %s: %s", r.Key, r.State, r.Error)
+		return fmt.Errorf("effect %q is %s and will be observed: %s", r.Key, r.State, cmp.Or(r.Error, "its outcome is not known"))
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func TestAChangeInDoubtIsTriedAgainWithBackoff(t *testing.T) {
 			for i, delay := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 				w.once(m)
 				w.expectQueue("k", controller.QueueDelayed, delay, i+1)
-				if row := w.queue("k"); !strings.Contains(row.LastError, `effect "a" is indeterminate: `) {
+				if row := w.queue("k"); !strings.Contains(row.LastError, `effect "a" is indeterminate and will be observed: `) {
 					t.Errorf("last error = %q", row.LastError)
 				}
 				if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonEffectUnsettled) {

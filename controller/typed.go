@@ -100,7 +100,8 @@ func decode[S, T any](raw Raw) (Resource[S, T], error) {
 		return r, fmt.Errorf("the stored spec does not fit %T: apply one that does: %w", r.Spec, err)
 	}
 	if err := json.Unmarshal(raw.Status.ControllerStatus, &r.Status.ControllerStatus); err != nil {
-		return r, fmt.Errorf("the stored controller status does not fit %T: %w", r.Status.ControllerStatus, err)
+		return r, fmt.Errorf("the stored controller status does not fit %T: let the type read what it wrote before: %w",
+			r.Status.ControllerStatus, err)
 	}
 	return r, nil
 }

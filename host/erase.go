@@ -73,8 +73,11 @@ func eraseStore(store string) error {
 // removeEmpty removes a folder in which nothing is left.
 func removeEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) > 0 {
-		return err
+	if err != nil {
+		return fmt.Errorf("remove the folder of the store: %w", err)
+	}
+	if len(entries) > 0 {
+		return nil
 	}
 	return durable.OS().Remove(dir)
 }

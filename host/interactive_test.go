@@ -99,7 +99,7 @@ func TestTheRowOfAnInteractiveRunEnds(t *testing.T) {
 				close(work.release)
 			}()
 			result, err := host.RunWorkflow(t.Context(), w.options(), s, "work", []byte(`{"mode":"hang"}`))
-			if (err != nil) != (test.err == lost) {
+			if (err != nil) != errors.Is(test.err, lease.ErrLost) {
 				t.Errorf("RunWorkflow = %+v, %v", result, err)
 			}
 			if row, err := w.store.Run(t.Context(), runID); err != nil || row.Status != test.want {

@@ -39,9 +39,7 @@ func Keep(parent context.Context, r Renewal) (ctx context.Context, stop func()) 
 	held := r.Clock.Now()
 	go func() {
 		defer close(done)
-		if err := r.run(loop, held); err != nil {
-			cancel(err)
-		}
+		cancel(r.run(loop, held))
 	}()
 	return ctx, sync.OnceFunc(func() {
 		end()
@@ -50,13 +48,10 @@ func Keep(parent context.Context, r Renewal) (ctx context.Context, stop func()) 
 	})
 }
 
-// run renews until ctx ends, and returns the error that lost the claim.
+// run renews until the claim is lost or ctx ended, and returns why.
 func (r Renewal) run(ctx context.Context, held time.Time) (err error) {
 	for err == nil {
 		held, err = r.extend(ctx, held)
-	}
-	if ctx.Err() != nil {
-		return nil
 	}
 	return err
 }
