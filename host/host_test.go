@@ -30,6 +30,33 @@ func TestASecondHostIsRefusedAndNamesTheFirst(t *testing.T) {
 	other.host(t)
 }
 
+// The lock is that of the store, whatever it is called and whatever lies beside it.
+func TestTheLockBelongsToTheStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	w.host(t)
+	beside := openWorld(t, w.paths.Project, newWork())
+	beside.paths.Store = filepath.Join(filepath.Dir(w.paths.Store), "another.sqlite")
+	link := filepath.Join(w.paths.Project, "link.sqlite")
+	if err := os.Symlink(w.paths.Store, link); err != nil {
+		t.Fatal(err)
+	}
+	same := openWorld(t, w.paths.Project, newWork())
+	same.paths.Store = link
+	if _, err := hostOf(same); !isHeld(err) {
+		t.Errorf("another name of the store: %v", err)
+	}
+	if err := os.WriteFile(beside.paths.Store, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	beside.host(t)
+}
+
+func isHeld(err error) bool {
+	_, ok := errors.AsType[*host.HeldError](err)
+	return ok
+}
+
 func TestRunOnceListsWhatIsDelayedAndWhatFailed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newWork())

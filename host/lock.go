@@ -19,12 +19,16 @@ type hostLock struct {
 	note string
 }
 
+// lockHost takes the lock of a store that exists. It is named after the file
+// itself, so that stores may lie side by side and links lead to the same lock.
 func lockHost(ctx context.Context, store string, c clock.Clock) (*hostLock, error) {
-	dir := filepath.Dir(store)
-	path := filepath.Join(dir, "host.lock")
-	note := filepath.Join(dir, "host.owner")
+	file, err := filepath.EvalSymlinks(store)
+	if err != nil {
+		return nil, fmt.Errorf("take the host lock of %s: %w", store, err)
+	}
+	path, note := file+".host.lock", file+".host.owner"
 	var lock *oslock.Lock
-	err := oslock.Patiently(ctx, func() (err error) {
+	err = oslock.Patiently(ctx, func() (err error) {
 		lock, err = oslock.TryLock(path)
 		return err
 	})
