@@ -2,7 +2,6 @@ package gitmerge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"piworkflows/controller"
@@ -44,9 +43,6 @@ func (p *pass) resume(ctx context.Context) (result, error) {
 	proposal := *p.status.Proposal
 	m := merger{workspace: p.workspace, repository: p.status.Repository, proposal: proposal, objection: p.objection(proposal)}
 	record, err := p.Effects.Ensure(ctx, m.effect())
-	if conflict, ok := errors.AsType[*controller.EffectConflictError](err); ok && conflict.Differs == "generation" {
-		record, err = m.outlived(ctx)
-	}
 	if err != nil {
 		return result{}, err
 	}
@@ -87,24 +83,15 @@ type merger struct {
 
 func (m merger) effect() controller.Effect {
 	return controller.Effect{
-		Key:  m.proposal.Key,
-		Kind: effectKind,
+		Key:        m.proposal.Key,
+		Kind:       effectKind,
+		Generation: m.proposal.Generation,
 		Request: mergeRequest{
 			Target: m.proposal.Target, Old: m.proposal.Old, Candidate: m.proposal.Candidate, Head: m.proposal.Head,
 		},
 		Observe: m.observe,
 		Apply:   m.apply,
 	}
-}
-
-// outlived decides about a proposal whose record belongs to an earlier
-// generation and cannot be taken up any more: it is made or it never will be.
-func (m merger) outlived(ctx context.Context) (controller.EffectRecord, error) {
-	seen, err := m.observe(ctx)
-	if err == nil && seen.State == controller.ObservedApplied {
-		return controller.EffectRecord{State: controller.EffectApplied}, nil
-	}
-	return controller.EffectRecord{State: controller.EffectRejected, Error: "the spec was changed"}, err
 }
 
 // observe looks whether the target holds the candidate. In a repository that is

@@ -113,32 +113,45 @@ func TestMergerDoesNotKnow(t *testing.T) {
 }
 
 // The receipt of a merge is lost, and the spec changes before the next pass: the
-// record belongs to the former generation, but what happened is found out.
-func TestProposalOutlivedByItsGeneration(t *testing.T) {
+// effect is finished under the generation that wanted it.
+func TestSpecChangesAfterALostReceipt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	h.push("b", "file", "1\n")
-	s := h.spec("b", shell("true"))
-	h.apply("b", s)
-	h.passes()
-	candidate := h.begin().prove()
-	h.pass()
-	h.store.loseReceipt = errors.New("lost")
-	h.pass()
-	s.Approved = false
-	h.apply("b", s)
-	h.passes()
-	h.want("b", ready+"true Merged")
-	if _, status := h.get("b"); status.Merge == nil || status.Merge.Candidate != candidate {
-		t.Errorf("status %+v", status)
-	}
-	h.wantNothingLeft()
-}
-
-func TestProposalOutlivedAndNotMade(t *testing.T) {
-	t.Parallel()
-	_, m := proposed(t)
-	if record, err := m.outlived(t.Context()); err != nil || record.State != controller.EffectRejected {
-		t.Errorf("%+v, %v", record, err)
+	for name, undone := range map[string]bool{"merged": false, "not merged": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			before := h.at("main")
+			h.push("b", "file", "1\n")
+			s := h.spec("b", shell("true"))
+			h.apply("b", s)
+			h.passes()
+			candidate := h.begin().prove()
+			h.pass()
+			h.store.loseReceipt = errors.New("lost")
+			h.pass()
+			if undone { // as if the process had died before the call
+				h.move("main", before)
+			}
+			s.Approved = false
+			h.apply("b", s)
+			h.passes()
+			if undone {
+				h.want("b", ready+"false AwaitingApproval")
+				h.wantEffects("b", controller.EffectRejected)
+			} else {
+				h.want("b", ready+"true Merged")
+				h.wantEffects("b", controller.EffectApplied)
+				h.wantSettled("b")
+			}
+			if merged := h.at("main") == candidate; merged == undone {
+				t.Errorf("main is at %s", h.at("main"))
+			}
+			h.delete("b")
+			h.passes()
+			if !h.gone("b") {
+				t.Error("it cannot be deleted")
+			}
+			h.wantNothingLeft()
+		})
 	}
 }
