@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if d.Fresh && m.Stage != "" {
+	if m.Stage == clearing || d.Fresh && m.Stage != "" {
 		if err := d.clear(ctx); err != nil {
 			return err
 		}

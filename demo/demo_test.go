@@ -57,6 +57,13 @@ func TestAPlaceIsTakenOnlyIfItIsEmptyOrOurs(t *testing.T) {
 	if m, err := p.open(); err != nil || m.Stage != running || m.Heads["good"] != "abc" {
 		t.Errorf("a demo's folder: %+v, %v", m, err)
 	}
+	torn := place{dir: t.TempDir(), fs: durable.OS()}
+	if err := os.WriteFile(filepath.Join(torn.dir, markerName+".1.tmp"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := torn.open(); err != nil || m.Stage != "" {
+		t.Errorf("a folder with half a marker: %+v, %v", m, err)
+	}
 	for name, text := range map[string]string{"other.txt": "mine", markerName: `{"schema":"another"}`, "broken/" + markerName: "{"} {
 		foreign := filepath.Join(t.TempDir(), "x", name)
 		if err := os.MkdirAll(filepath.Dir(foreign), 0o700); err != nil {

@@ -20,10 +20,13 @@ func (e *SharedStoreError) Error() string {
 func (*SharedStoreError) ErrorCode() string { return "shared_store" }
 
 // clear removes the store, the runs and the repository of an earlier demo. The
-// marker goes last, so that a killed clear can be repeated.
+// marker says so before and goes last: a clear that was killed is repeated.
 func (d *run) clear(ctx context.Context) error {
 	if d.Places.Store != "" {
 		return &SharedStoreError{Store: d.Places.Store}
+	}
+	if err := d.place.advance(marker{Stage: clearing}); err != nil {
+		return err
 	}
 	if err := host.Erase(ctx, d.paths, clock.System(), d.Logger); err != nil {
 		return err

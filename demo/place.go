@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"piworkflows/internal/durable"
 )
@@ -21,6 +22,8 @@ const markerSchema = "pi-workflows.demo.v1"
 type stage string
 
 const (
+	// clearing: what an earlier demo left is being removed.
+	clearing stage = "clearing"
 	// building: the repository may be there in part.
 	building stage = "building"
 	// running: the repository is complete and Heads are its branches.
@@ -68,14 +71,25 @@ func (p place) open() (marker, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return marker{}, fmt.Errorf("read the folder of the demo: %w", err)
 	}
+	return marker{}, p.take()
+}
+
+// take makes an empty folder ours. What a demo that was killed left of its very
+// first marker does not count.
+func (p place) take() error {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return marker{}, fmt.Errorf("read the folder of the demo: %w", err)
+		return fmt.Errorf("read the folder of the demo: %w", err)
 	}
-	if len(entries) > 0 {
-		return marker{}, &NotOursError{Dir: p.dir}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), markerName+".") {
+			return &NotOursError{Dir: p.dir}
+		}
+		if err := p.fs.Remove(filepath.Join(p.dir, entry.Name())); err != nil {
+			return err
+		}
 	}
-	return marker{}, p.fs.MkdirAll(p.dir)
+	return p.fs.MkdirAll(p.dir)
 }
 
 // advance makes a stage durable.

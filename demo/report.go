@@ -68,7 +68,7 @@ func (d *run) records(ctx context.Context) error {
 		{"controller", gitmerge.Name, "good"},
 		{"runs"},
 	} {
-		fmt.Fprintf(d.Out, "\n%s\n", d.Palette.Bold("$ "+d.command(args...)))
+		fmt.Fprintf(d.Out, "\n%s %s\n", d.Palette.Bold("$"), d.command(args...))
 		if err := d.Show(ctx, append(args, d.flags...)...); err != nil {
 			return err
 		}

@@ -29,15 +29,31 @@ func TestCrashAtDurableSteps(t *testing.T) {
 	}
 }
 
+// TestCrashWhileClearing kills a demo that begins anew, before, while and after
+// it removes what an earlier one left.
+func TestCrashWhileClearing(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{2, 6, 12, 20} {
+		t.Run(fmt.Sprintf("step %d", n), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.must("demo", "--dir", h.project)
+			h.crashAt(n, "--fresh")
+			h.must("demo", "--dir", h.project)
+			h.mustHaveEnded()
+		})
+	}
+}
+
 // crashes chooses the steps at which to crash.
 func crashes(steps int, all bool) []int {
 	count := spread
 	if all {
 		count = steps
 	}
-	chosen := make([]int, count)
-	for i := range chosen {
-		chosen[i] = 1 + i*(steps-1)/max(count-1, 1)
+	chosen := []int{4} // in the middle of the very first file
+	for i := range count {
+		chosen = append(chosen, 1+i*(steps-1)/max(count-1, 1))
 	}
 	return chosen
 }
@@ -59,10 +75,10 @@ func durableSteps(t *testing.T) int {
 
 // crashAt plays the demo until it kills itself at the n-th durable step, or
 // ends because it has fewer this time.
-func (h *house) crashAt(n int) {
+func (h *house) crashAt(n int, flags ...string) {
 	h.t.Helper()
 	log := filepath.Join(h.home, "steps")
-	cmd := h.command("demo", "--dir", h.project)
+	cmd := h.command(append([]string{"demo", "--dir", h.project}, flags...)...)
 	cmd.Env = append(cmd.Env, "PI_WORKFLOWS_CRASH_LOG="+log, fmt.Sprintf("PI_WORKFLOWS_CRASH_AT=%d", n))
 	r := h.end(cmd)
 	if r.code > 0 {
