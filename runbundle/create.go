@@ -101,8 +101,8 @@ func Create(ctx context.Context, o Options, root string, i Init) (*Writer, error
 	}
 	w := newWriter(o, filepath.Join(root, i.RunID), i.state())
 	err := w.makeDir(root)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, &ExistsError{RunID: i.RunID, Dir: w.dir}
+	if errors.Is(err, ErrExists) {
+		return nil, err
 	}
 	if err == nil {
 		err = w.fill(root, i.Snapshot)
@@ -113,11 +113,17 @@ func Create(ctx context.Context, o Options, root string, i Init) (*Writer, error
 	return w, nil
 }
 
+// makeDir makes the folder of the run. Only a folder of its own name is an
+// *ExistsError: a file in the place of the runs folder is another trouble.
 func (w *Writer) makeDir(root string) error {
 	if err := w.o.FS.MkdirAll(root); err != nil {
 		return fmt.Errorf("make the runs folder: %w", err)
 	}
-	return w.o.FS.Mkdir(w.dir) // the caller asks the error for fs.ErrExist and wraps the rest
+	err := w.o.FS.Mkdir(w.dir)
+	if errors.Is(err, fs.ErrExist) {
+		return &ExistsError{RunID: w.state.RunID, Dir: w.dir}
+	}
+	return err //nolint:wrapcheck // Create says what failed
 }
 
 // fill writes the first content of the folder that we made, or removes it.
