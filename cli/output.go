@@ -67,8 +67,13 @@ const widest = 160
 
 // Style is how drawings and tables on stdout look: as wide as the terminal and
 // in colour, unless the person does not want it; 80 cells and plain elsewhere.
-func (a *App) Style() view.Style {
-	f, ok := a.o.Stdout.(*os.File)
+func (a *App) Style() view.Style { return a.styleOf(a.o.Stdout) }
+
+// ProgressStyle is Style for stderr.
+func (a *App) ProgressStyle() view.Style { return a.styleOf(a.o.Stderr) }
+
+func (a *App) styleOf(w io.Writer) view.Style {
+	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return view.Style{}
 	}

@@ -24,7 +24,7 @@ func Command(app *cli.App) *cobra.Command {
 			}
 			o.Places = app.Places()
 			o.Out, o.Err = app.Stdout(), app.Stderr()
-			o.Live, o.ProgressPalette, o.Palette = app.Live(), app.ProgressPalette(), app.Style().Palette
+			o.Live, o.Progress, o.Palette = app.Live(), app.ProgressStyle(), app.Style().Palette
 			o.JSON, o.Logger, o.Show = app.JSON(), app.Logger(), app.Run
 			return Run(cmd.Context(), o)
 		},

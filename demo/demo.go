@@ -37,10 +37,11 @@ type Options struct {
 	Catalog *host.Catalog
 	// Out takes results, Err progress.
 	Out, Err io.Writer
-	// Live says that Err is a terminal; ProgressPalette colours it, Palette
-	// colours Out.
-	Live                     bool
-	ProgressPalette, Palette view.Palette
+	// Live says that Err is a terminal, Progress how it looks; Palette colours
+	// Out.
+	Live     bool
+	Progress view.Style
+	Palette  view.Palette
 	// JSON asks for one JSON object on Out instead of a story.
 	JSON bool
 	// Show runs one command of the command line, such as `controllers`, on Out.
@@ -214,7 +215,7 @@ func (d *run) apply(ctx context.Context) error {
 
 // work runs the host until nothing is left to do, and shows how it goes.
 func (d *run) work(ctx context.Context) error {
-	p := newProgress(d.Err, d.Live, d.ProgressPalette)
+	p := newProgress(d.Err, d.Live, d.Progress)
 	h, err := host.New(ctx, host.Options{Paths: d.paths, Catalog: d.Catalog, Logger: d.Logger, Observe: p.step}, d.store)
 	if err != nil {
 		return err

@@ -124,7 +124,7 @@ func TestCommandsCanBeCopied(t *testing.T) {
 // shows tells a story to a progress and returns what it writes.
 func shows(live bool) string {
 	var out bytes.Buffer
-	p := newProgress(&out, live, view.Palette{})
+	p := newProgress(&out, live, view.Style{})
 	stand := func(key, run string, r controller.Readiness) {
 		p.mu.Lock()
 		defer p.mu.Unlock()

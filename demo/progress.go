@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,6 +22,8 @@ type progress struct {
 	out     io.Writer
 	live    bool
 	palette view.Palette
+	// width of the text behind the key, in cells.
+	width int
 
 	mu    sync.Mutex
 	stand map[string]standing // by key
@@ -35,9 +38,9 @@ type standing struct {
 	run   string
 }
 
-func newProgress(out io.Writer, live bool, palette view.Palette) *progress {
+func newProgress(out io.Writer, live bool, style view.Style) *progress {
 	return &progress{
-		out: out, live: live, palette: palette,
+		out: out, live: live, palette: style.Palette, width: cmp.Or(style.Width, view.DefaultWidth) - margin,
 		stand: map[string]standing{}, runs: map[string]string{}, steps: map[string]string{},
 	}
 }
@@ -100,8 +103,9 @@ func (p *progress) change(key string, update func()) {
 	}
 }
 
-// width of the text behind the key: a line fits 80 columns.
-const width = 66
+// margin is what a line has beside its text: the key, and a free cell at the
+// end, as some terminals wrap a line that fills them.
+const margin = 14
 
 // text is what is shown of a branch.
 func (p *progress) text(key string) string {
@@ -117,7 +121,7 @@ func (p *progress) text(key string) string {
 		return "merging"
 	default:
 		first, _, _ := strings.Cut(s.ready.Message, "\n")
-		return view.Fit(view.Plain(blocked+": "+s.ready.Reason+", "+first), width)
+		return view.Fit(view.Plain(blocked+": "+s.ready.Reason+", "+first), p.width)
 	}
 }
 
