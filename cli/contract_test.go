@@ -80,7 +80,7 @@ func jsonResults() map[string]func(a *App) error {
 		},
 		"host": func(a *App) error { return a.printLeft(someSummary) },
 		"run": func(a *App) error {
-			return a.printRun(host.Paths{Runs: "/home/ada/.pi/agent/workflows/runs"}, someResult)
+			return a.printRun(host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
 		},
 		"runs":  func(a *App) error { return a.printRuns(someRunLines()) },
 		"view":  func(a *App) error { return a.printRunJSON(someBundle(), 0) },

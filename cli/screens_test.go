@@ -181,7 +181,7 @@ var someResult = engine.Result{
 func someBundle() *runbundle.Bundle {
 	start := runbundle.At(epoch)
 	return &runbundle.Bundle{
-		Dir: "/home/ada/.pi/agent/workflows/runs/" + otherRun,
+		Dir: "/srv/ada/.pi/agent/workflows/runs/" + otherRun,
 		Workflow: json.RawMessage(`{"schema":"pi-workflows.definition-snapshot.v1","name":"greet","startAt":"hello",` +
 			`"nodes":{"hello":{"nodeType":"compute"}},"edges":[],"composition":{"mounts":[]}}`),
 		State: runbundle.State{

@@ -123,7 +123,7 @@ func (w *Writer) makeDir(root string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return &ExistsError{RunID: w.state.RunID, Dir: w.dir}
 	}
-	return err //nolint:wrapcheck // Create says what failed
+	return err
 }
 
 // fill writes the first content of the folder that we made, or removes it.
