@@ -224,7 +224,9 @@ type PassRecord struct {
 }
 
 // Write is the new state of a resource, compared and swapped on Version. The
-// store keeps status.workflowRun as it is.
+// store keeps status.workflowRun as it is: progress of a child raises the version
+// of the resource but is no conflict for the pass that runs, which is followed by
+// another one.
 type Write struct {
 	Version            int64
 	ObservedGeneration int64
