@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 	"strconv"
-	"sync/atomic"
+	"sync"
 
 	"piworkflows/internal/crashpoint"
 )
@@ -25,11 +25,14 @@ func init() {
 	if err != nil {
 		return
 	}
-	var reached atomic.Int64
+	var mu sync.Mutex // one step at a time: the log is whole up to the kill
+	reached := int64(0)
 	crashpoint.Install(func(step string) {
-		n := reached.Add(1)
-		_, _ = log.WriteString(strconv.FormatInt(n, 10) + " " + step + "\n")
-		if n == at {
+		mu.Lock()
+		defer mu.Unlock()
+		reached++
+		_, _ = log.WriteString(strconv.FormatInt(reached, 10) + " " + step + "\n")
+		if reached == at {
 			self, _ := os.FindProcess(os.Getpid())
 			_ = self.Kill()
 			select {} // nothing happens after the kill
