@@ -30,6 +30,7 @@ func (r *Run) drive(started runbundle.Event) {
 	end := r.walk()
 	recorded := r.conclude(end)
 	r.result = r.resultOf(end, recorded)
+	r.cleanup(end)
 	if err := r.w.Close(); err != nil {
 		r.e.o.Logger.ErrorContext(r.base, "run bundle not closed cleanly", "runId", r.o.RunID, "error", err)
 	}

@@ -31,6 +31,9 @@ const (
 	// CallbackTimeout bounds the callbacks outside of attempts: input, title and
 	// timeout of a node. They are meant to be pure and quick.
 	CallbackTimeout = 30 * time.Second
+	// CleanupTimeout bounds the cleanup of a run: whoever cancels a run waits for
+	// it.
+	CleanupTimeout = time.Minute
 )
 
 // Options configure an Engine. The zero value of a field takes its default.

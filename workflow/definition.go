@@ -43,6 +43,13 @@ type Definition struct {
 	// MaxSteps bounds the attempts of one run, whatever their outcome; zero
 	// takes DefaultMaxSteps.
 	MaxSteps int
+	// Cleanup optionally removes what a run must not leave behind, a temporary
+	// folder for example. It is called once, after the end of the run is recorded
+	// and nothing of it works any more, whatever the end is; but not if the run
+	// goes on later (waiting, parked, interrupted). Its error is logged and
+	// changes nothing: what is removed there has to be found again by whoever
+	// makes it, as after a crash.
+	Cleanup func(ctx context.Context, c *Context) error
 }
 
 // Edge leads from one node to the next. Exactly one of To and Switch is set.

@@ -58,8 +58,9 @@ var loop = workflow.MustControlLoop(workflow.Loop{
 // that merging a commit into another gives a tree that passes a check. Its
 // input is a VerifyInput and its output a VerifyOutput. A completed run leaves
 // the candidate under refs/pi-workflows/<owner>/candidate and no worktree; a
-// blocked run leaves neither. After a run that was cancelled or interrupted, the
-// controller removes what is there, and so does the next run of the same owner.
+// run that ended in any other way leaves neither. After one that was interrupted,
+// the controller removes what is there, and so does the next run of the same
+// owner.
 //
 // Spec: control loops.
 func VerifyBranch(o Options) *workflow.Definition {
@@ -71,6 +72,7 @@ func VerifyBranch(o Options) *workflow.Definition {
 		Title:    title,
 		StartAt:  nodeObserve,
 		MaxSteps: maxVerifySteps,
+		Cleanup:  v.abandon,
 		Nodes: []workflow.Node{
 			workflow.Compute{ID: nodeObserve, Limits: within(observeTimeout), Run: v.observe, StatusDetail: "reading the refs"},
 			workflow.Compute{ID: nodeDecide, Limits: within(observeTimeout), Run: decide, StatusDetail: "choosing the next step"},

@@ -86,13 +86,7 @@ func ending(c *workflow.Context) (VerifyOutput, observation, error) {
 // clean removes the worktree, and the candidate if it is of no use. A result is
 // not lost because of what is left: its owner removes it later.
 func (v verifier) clean(ctx context.Context, c *workflow.Context, out VerifyOutput, all bool) (VerifyOutput, error) {
-	in, repo, err := v.branch(ctx, c)
-	if err == nil {
-		err = v.sweep(ctx, repo, in.Owner)
-	}
-	if err == nil && all {
-		err = forget(ctx, repo, in.Owner)
-	}
+	err := v.remove(ctx, c, all)
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
 	}
@@ -100,4 +94,27 @@ func (v verifier) clean(ctx context.Context, c *workflow.Context, out VerifyOutp
 		out.Leftover = tail(err.Error(), maxText)
 	}
 	return out, nil
+}
+
+// abandon removes what a run leaves that reached neither of its ends, because it
+// was cancelled or failed.
+func (v verifier) abandon(ctx context.Context, c *workflow.Context) error {
+	for _, end := range []string{nodeComplete, nodeBlocked} {
+		if _, reached := c.View.Output(end); reached {
+			return nil
+		}
+	}
+	return v.remove(ctx, c, true)
+}
+
+// remove removes the worktree, and the candidate too if all is to go.
+func (v verifier) remove(ctx context.Context, c *workflow.Context, all bool) error {
+	in, repo, err := v.branch(ctx, c)
+	if err == nil {
+		err = v.sweep(ctx, repo, in.Owner)
+	}
+	if err == nil && all {
+		err = forget(ctx, repo, in.Owner)
+	}
+	return err
 }
