@@ -54,9 +54,6 @@ func (a *App) Interactive() bool { return isTerminal(a.o.Stdout) }
 // Live reports whether stderr is a terminal, so that progress may redraw lines.
 func (a *App) Live() bool { return isTerminal(a.o.Stderr) }
 
-// ProgressPalette is the palette for stderr.
-func (a *App) ProgressPalette() view.Palette { return a.palette(a.o.Stderr) }
-
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

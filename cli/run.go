@@ -75,7 +75,7 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source) error {
 	if err != nil {
 		return err
 	}
-	p := &runProgress{app: a, palette: a.ProgressPalette()}
+	p := &runProgress{app: a, palette: a.ProgressStyle().Palette}
 	o := host.Options{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(), Observe: p.hear}
 	if err := host.CheckRun(ctx, o, name, input); err != nil {
 		return err

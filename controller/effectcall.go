@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"piworkflows/internal/limit"
 )
 
 // effectCall is one effect whose record is unfinished.
@@ -107,7 +109,7 @@ func outcomeOfApply(done Application, err error) EffectOutcome {
 func (c effectCall) store(ctx context.Context, o EffectOutcome) (EffectRecord, error) {
 	ctx, cancel := c.detached(ctx)
 	defer cancel()
-	o.Key, o.Error = c.record.Key, truncate(o.Error, MaxError)
+	o.Key, o.Error = c.record.Key, limit.Text(o.Error, MaxError)
 	record, err := c.o.Store.FinishEffect(ctx, c.claim, o)
 	if err != nil {
 		return c.record, fmt.Errorf("record effect %q as %s: %w", o.Key, o.State, err)

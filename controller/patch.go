@@ -61,7 +61,7 @@ func mergeConditions(old, set []Condition, generation int64, now time.Time) ([]C
 		if slices.ContainsFunc(set[:i], c.sameType) {
 			return nil, fmt.Errorf("condition %s is set twice in one patch: set it once", c.Type)
 		}
-		c.Message = truncate(c.Message, MaxMessage)
+		c.Message = limit.Text(c.Message, MaxMessage)
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = now.UTC().Truncate(time.Millisecond)
 		merged = c.mergeInto(merged)

@@ -58,7 +58,7 @@ func (s *Store) FinishChild(ctx context.Context, run *runqueue.Claim, o controll
 // checkOutcome bounds an outcome and returns the status of its run row. A
 // waiting run is done as a row: its continuation is another one.
 func checkOutcome(o *controller.ChildOutcome) (runqueue.Status, error) {
-	o.Error = cut(o.Error, controller.MaxError)
+	o.Error = limit.Text(o.Error, controller.MaxError)
 	if len(o.Output) > 0 {
 		output, err := canonical.Canonical(o.Output)
 		if err != nil {

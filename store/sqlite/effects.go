@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"piworkflows/controller"
+	"piworkflows/internal/limit"
 )
 
 // maxReference bounds the reference that a provider gives, in characters.
@@ -97,8 +98,8 @@ func (s *Store) FinishEffect(
 	default:
 		return controller.EffectRecord{}, fmt.Errorf("an effect cannot be %.20q: use a state of controller.EffectState", string(e.State))
 	}
-	e.Error = cut(e.Error, controller.MaxError)
-	e.ExternalRef = cut(e.ExternalRef, maxReference)
+	e.Error = limit.Text(e.Error, controller.MaxError)
+	e.ExternalRef = limit.Text(e.ExternalRef, maxReference)
 	return write(ctx, s, "finish effect", func(t *tx) (controller.EffectRecord, error) {
 		h, err := t.live(c)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"piworkflows/internal/durable"
+	"piworkflows/internal/limit"
 )
 
 // ErrClosed is the error of every operation on a store that was closed.
@@ -110,7 +111,7 @@ func (e *DiskError) ErrorCode() string {
 type CursorError struct{ Cursor string }
 
 func (e *CursorError) Error() string {
-	return fmt.Sprintf("cursor %s is not one of this store: begin without one", strconv.Quote(cut(e.Cursor, 80)))
+	return fmt.Sprintf("cursor %s is not one of this store: begin without one", strconv.Quote(limit.Text(e.Cursor, 80)))
 }
 
 // ErrorCode is the stable code of the error.

@@ -10,6 +10,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/internal/canonical"
+	"piworkflows/internal/limit"
 )
 
 // Finish ends a pass; see controller.Store.
@@ -18,7 +19,7 @@ func (s *Store) Finish(ctx context.Context, c *controller.Claim, f controller.Fi
 	if err != nil {
 		return controller.Finished{}, err
 	}
-	f.Err = cut(f.Err, controller.MaxError)
+	f.Err = limit.Text(f.Err, controller.MaxError)
 	f.Pass.Type = cmp.Or(f.Pass.Type, controller.EventFinished)
 	return write(ctx, s, "finish pass", func(t *tx) (controller.Finished, error) {
 		h, err := t.live(c)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piworkflows/controller"
+	"piworkflows/internal/limit"
 	"piworkflows/lease"
 	"piworkflows/runqueue"
 )
@@ -155,5 +156,5 @@ func (t *tx) endRun(runID string, status runqueue.Status, message string) error 
 	return t.exec(`UPDATE workflow_run_queue SET status = ?, error = ?, input_json = CASE WHEN ? THEN NULL ELSE input_json END,
 			claim_token = NULL, claim_owner = NULL, claim_expires_at = NULL, updated_at = ?
 		WHERE scope = ? AND run_id = ?`,
-		string(status), orNull(cut(message, controller.MaxError)), status.Final(), t.now, t.scope, runID)
+		string(status), orNull(limit.Text(message, controller.MaxError)), status.Final(), t.now, t.scope, runID)
 }
