@@ -19,8 +19,9 @@ import (
 	"piworkflows/host"
 )
 
-// Name is the name of the program in help and error messages.
-const Name = "pi-workflows"
+// product names what every program of this command line writes for other
+// programs: its JSON has the same schemas.
+const product = "pi-workflows"
 
 // Options say what a command line is made of. The zero value of a field takes
 // its default.
@@ -31,6 +32,9 @@ type Options struct {
 	// flags, and the errors that they return are reported like all others: a
 	// method ErrorCode gives an error its code.
 	ExtraCommands func(*App) []*cobra.Command
+	// Name is the name of the program in help and messages; "pi-workflows" by
+	// default.
+	Name string
 	// Version is what the command version prints; "dev" by default.
 	Version string
 	// Stdin, Stdout and Stderr are those of the process by default. Colours are
@@ -57,6 +61,7 @@ type App struct {
 
 // New returns the command line of a program.
 func New(o Options) *App {
+	o.Name = cmp.Or(o.Name, product)
 	o.Version = cmp.Or(o.Version, "dev")
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
@@ -102,6 +107,9 @@ func (a *App) Run(ctx context.Context, args ...string) error {
 	return call.root(args).ExecuteContext(ctx) //nolint:wrapcheck // it is the error of the command
 }
 
+// Name is the name of the program.
+func (a *App) Name() string { return a.o.Name }
+
 // Stdout is where a command writes its result.
 func (a *App) Stdout() io.Writer { return a.o.Stdout }
 
@@ -137,7 +145,7 @@ const (
 
 func (a *App) root(args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:   Name,
+		Use:   a.o.Name,
 		Short: "Controllers and workflows that are durable, in one binary",
 		Long: "Keeps comparing what you asked for with what is there, and works on the difference:\n" +
 			"controllers over durable resources, and finite workflows that they start.",
@@ -149,7 +157,7 @@ func (a *App) root(args []string) *cobra.Command {
 		Args:                       noSuchCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return a.flags.validate()
+			return a.flags.validate(a.o.Name)
 		},
 	}
 	root.SetArgs(args)
@@ -158,6 +166,8 @@ func (a *App) root(args []string) *cobra.Command {
 	root.SetErr(a.o.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrongUsage(cmd, "%v", err) })
 	a.flags.register(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(
+		[]cobra.Completion{outputTable, outputJSON}, cobra.ShellCompDirectiveNoFileComp))
 	a.addCommands(root)
 	return root
 }
@@ -188,4 +198,5 @@ func (a *App) addCommands(root *cobra.Command) {
 		}
 	}
 	addCompletion(root)
+	strictHelp(root)
 }

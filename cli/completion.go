@@ -25,6 +25,25 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
+// strictHelp makes the command help refuse what is no command, like the program
+// itself.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, help := range root.Commands() {
+		if help.Name() != "help" {
+			continue
+		}
+		help.Run = nil
+		help.RunE = func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return noSuchCommand(cmd, rest)
+			}
+			return cmd.Help()
+		}
+	}
+}
+
 // refuseArgs makes the generated command report wrong usage as all others do.
 func refuseArgs(completion *cobra.Command) {
 	completion.Args = rangeArgs(0)

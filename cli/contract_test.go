@@ -116,7 +116,7 @@ func TestTheContractIsComplete(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile(`"schema": "([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
-		if !strings.HasPrefix(m[1], Name+".cli.") && m[1] != "pi-workflows.definition-snapshot.v1" {
+		if !strings.HasPrefix(m[1], product+".cli.") && m[1] != "pi-workflows.definition-snapshot.v1" {
 			t.Errorf("schema %s is not one of ours", m[1])
 		}
 	}

@@ -107,7 +107,7 @@ func (a *App) printResources(page controller.ListPage, stream bool) error {
 	case a.flags.json():
 		return a.printJSON(result)
 	case len(lines) == 0:
-		a.sayf("there are no resources yet: create one with %s apply", Name)
+		a.sayf("there are no resources yet: create one with %s apply", a.o.Name)
 		return nil
 	}
 	if err := a.print(view.Table(resourceColumns, a.resourceRows(lines), a.Style())); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,6 +44,7 @@ var codes = map[string]int{
 	"invalid_run_id":     exitUsage,
 	"invalid_cursor":     exitUsage,
 	"invalid_project":    exitUsage,
+	"invalid_file":       exitUsage,
 	"limit_exceeded":     exitUsage,
 	"duplicate_workflow": exitUsage,
 	"not_a_demo":         exitUsage,
@@ -107,7 +107,7 @@ func codeOf(err error) string {
 // report writes an error to stderr: a line for people and, if JSON is wanted,
 // an object for programs.
 func (a *App) report(err error, asJSON bool) {
-	fmt.Fprintf(a.o.Stderr, "%s: %s\n", Name, message(err))
+	fmt.Fprintf(a.o.Stderr, "%s: %s\n", a.o.Name, message(err))
 	if asJSON {
 		writeErrorJSON(a.o.Stderr, err)
 	}
@@ -160,21 +160,20 @@ func (b errorBody) MarshalJSON() ([]byte, error) {
 
 // UsageError says that a command was called wrongly.
 type UsageError struct {
-	// Command is the full name of the command, empty for the program itself.
+	// Command is the full name of the command, the program included.
 	Command string
 	Reason  string
 }
 
 func (e *UsageError) Error() string {
-	return fmt.Sprintf("%s: see `%s --help`", e.Reason, strings.TrimSpace(Name+" "+e.Command))
+	return fmt.Sprintf("%s: see `%s --help`", e.Reason, e.Command)
 }
 
 // ErrorCode is the stable code of the error.
 func (*UsageError) ErrorCode() string { return "usage" }
 
 func wrongUsage(cmd *cobra.Command, format string, args ...any) error {
-	command := strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), Name))
-	return &UsageError{Command: command, Reason: fmt.Sprintf(format, args...)}
+	return &UsageError{Command: cmd.CommandPath(), Reason: fmt.Sprintf(format, args...)}
 }
 
 // TimeoutError says that what a command waited for did not come in time.

@@ -36,7 +36,7 @@ func TestExitCodes(t *testing.T) {
 		{errors.New("anything"), "failed", 1},
 		{&RunError{RunID: "r", Status: runbundle.Failed}, "run_failed", 1},
 		{&UnfinishedError{}, "passes_failed", 1},
-		{&UsageError{Reason: "wrong"}, "usage", 2},
+		{&UsageError{Command: "greeter", Reason: "wrong"}, "usage", 2},
 		{&canonical.Error{Reason: "not JSON"}, "invalid_json", 2},
 		{&controller.NameError{}, "invalid_name", 2},
 		{&controller.SpecError{}, "invalid_spec", 2},

@@ -55,6 +55,9 @@ func (a *App) eventsCommand() *cobra.Command {
 
 func (a *App) showEvents(ctx context.Context, s host.Store, f eventsFlags) error {
 	if s == nil {
+		if err := a.known(f.query.Controller); err != nil {
+			return err
+		}
 		return a.noEvents()
 	}
 	if f.follow && f.query.After != "" {
@@ -74,6 +77,11 @@ func (a *App) showEvents(ctx context.Context, s host.Store, f eventsFlags) error
 	if f.query.After != "" && len(list) == f.query.Limit {
 		result.Next = ""
 	}
+	if len(list) == 0 {
+		if err := a.known(f.query.Controller); err != nil {
+			return err // not a name that was never heard of
+		}
+	}
 	if err := a.printEvents(list, result, f.follow); err != nil || !f.follow {
 		return err
 	}
@@ -82,6 +90,16 @@ func (a *App) showEvents(ctx context.Context, s host.Store, f eventsFlags) error
 		shown[e.Seq] = true
 	}
 	return a.followEvents(ctx, s, f, next, shown)
+}
+
+// known refuses a controller that this program does not have; no name is none.
+func (a *App) known(name string) error {
+	catalog, err := a.Catalog()
+	if err != nil || name == "" {
+		return err
+	}
+	_, err = catalog.Controllers.Get(name)
+	return err
 }
 
 func (a *App) noEvents() error {

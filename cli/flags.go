@@ -36,9 +36,9 @@ func (f *globalFlags) register(set *pflag.FlagSet) {
 
 // validate is the one check of the global flags. Places are resolved, and
 // checked, by host.Locate when a command needs them.
-func (f *globalFlags) validate() error {
+func (f *globalFlags) validate(program string) error {
 	if !slices.Contains([]string{outputTable, outputJSON}, f.output) {
-		return &UsageError{Reason: fmt.Sprintf("-o %.40q is neither table nor json", f.output)}
+		return &UsageError{Command: program, Reason: fmt.Sprintf("-o %.40q is neither table nor json", f.output)}
 	}
 	return nil
 }

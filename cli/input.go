@@ -32,8 +32,19 @@ func (s source) read(stdin io.Reader) (json.RawMessage, error) {
 		return nil, fmt.Errorf("read the value: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, &FileError{Path: s.file, Reason: "it is a folder: name a file, or - for stdin"}
+	}
 	return readAll(name, f)
 }
+
+// FileError says that a file cannot hold a value.
+type FileError struct{ Path, Reason string }
+
+func (e *FileError) Error() string { return fmt.Sprintf("cannot read %s: %s", e.Path, e.Reason) }
+
+// ErrorCode is the stable code of the error.
+func (*FileError) ErrorCode() string { return "invalid_file" }
 
 func readAll(name string, r io.Reader) (json.RawMessage, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxInput+1))

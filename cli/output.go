@@ -17,7 +17,7 @@ type head struct {
 }
 
 // schema names the JSON contract of a command.
-func schema(command string) head { return head{Name + ".cli." + command + ".v1"} }
+func schema(command string) head { return head{product + ".cli." + command + ".v1"} }
 
 // printJSON writes one result as an indented document.
 func (a *App) printJSON(result any) error { return a.writeJSON(result, "  ") }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +22,11 @@ import (
 // scannedRuns is how many rows are looked at for a status: it is the largest
 // page of the run table.
 const scannedRuns = 1000
+
+// runStatuses are what runLine.Status may be.
+var runStatuses = []string{
+	"queued", "parked", "running", "waiting", "completed", "failed", "timed_out", "cancelled", "interrupted",
+}
 
 type runsFlags struct {
 	status string
@@ -52,11 +59,15 @@ func (a *App) runsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "runs",
 		Short:             "List the runs of the project, the newest first",
+		Long:              "The status of a run is one of\n" + strings.Join(runStatuses, ", ") + ".",
 		Args:              rangeArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkLimit(cmd, f.limit, scannedRuns); err != nil {
 				return err
+			}
+			if f.status != "" && !slices.Contains(runStatuses, f.status) {
+				return wrongUsage(cmd, "--status %.40q is none of %s", f.status, strings.Join(runStatuses, ", "))
 			}
 			return a.withExisting(cmd.Context(), func(paths host.Paths, s host.Store) error {
 				lines, err := listRuns(cmd.Context(), paths, s, f)
@@ -67,8 +78,9 @@ func (a *App) runsCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.status, "status", "", "only runs of this `status`, for example failed")
+	cmd.Flags().StringVar(&f.status, "status", "", "only runs of this `status`")
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "at most `n` runs, 1 to 1000")
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -137,7 +149,7 @@ func (a *App) printRuns(lines []runLine) error {
 		return a.printJSON(runsResult{schema("runs"), lines})
 	}
 	if len(lines) == 0 {
-		a.sayf("there are no such runs: start one with %s run", Name)
+		a.sayf("there are no such runs: start one with %s run", a.o.Name)
 		return nil
 	}
 	p := a.Style().Palette

@@ -62,11 +62,7 @@ func (a *App) missing(ref controller.Ref, err error) error {
 	if !ok || gone.Ref != ref {
 		return err
 	}
-	catalog, broken := a.Catalog()
-	if broken != nil {
-		return errors.Join(err, broken)
-	}
-	if _, unknown := catalog.Controllers.Get(ref.Controller); unknown != nil {
+	if unknown := a.known(ref.Controller); unknown != nil {
 		return unknown
 	}
 	return err
@@ -84,7 +80,7 @@ func (a *App) open(ctx context.Context, paths host.Paths, work func(host.Paths, 
 
 // scratch lends a store that is thrown away, for what must leave no trace.
 func (a *App) scratch(ctx context.Context, paths host.Paths, work func(host.Paths, host.Store) error) (err error) {
-	dir, err := os.MkdirTemp("", Name+"-")
+	dir, err := os.MkdirTemp("", product+"-")
 	if err != nil {
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}

@@ -26,7 +26,7 @@ func (a *App) versionCommand() *cobra.Command {
 			if a.flags.json() {
 				return a.printJSON(v)
 			}
-			return a.print(fmt.Sprintf("%s %s (%s, %s/%s)\n", Name, v.Version, v.Go, v.OS, v.Arch))
+			return a.print(fmt.Sprintf("%s %s (%s, %s/%s)\n", a.o.Name, v.Version, v.Go, v.OS, v.Arch))
 		},
 	}
 }

@@ -38,6 +38,9 @@ func (a *App) waitCommand() *cobra.Command {
 		Args:              exactArgs("CONTROLLER", "KEY"),
 		ValidArgsFunction: a.complete(a.resourceNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout < 0 {
+				return wrongUsage(cmd, "--timeout %s is negative", timeout)
+			}
 			g, err := parseGoal(what)
 			if err != nil {
 				return wrongUsage(cmd, "%v", err)
@@ -46,6 +49,8 @@ func (a *App) waitCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&what, "for", "", "`goal`: condition=TYPE[=STATUS] or deleted; required")
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(
+		[]cobra.Completion{"condition=Ready", "deleted"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultWait, "how long to wait")
 	return cmd
 }

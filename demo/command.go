@@ -22,7 +22,7 @@ func Command(app *cli.App) *cobra.Command {
 			if o.Catalog, err = app.Catalog(); err != nil {
 				return err
 			}
-			o.Places = app.Places()
+			o.Program, o.Places = app.Name(), app.Places()
 			o.Out, o.Err = app.Stdout(), app.Stderr()
 			o.Live, o.Progress, o.Palette = app.Live(), app.ProgressStyle(), app.Style().Palette
 			o.JSON, o.Logger, o.Show = app.JSON(), app.Logger(), app.Run

@@ -25,6 +25,8 @@ import (
 
 // Options say where a demo runs and what it may show.
 type Options struct {
+	// Program is the name under which the printed commands call it.
+	Program string
 	// Dir is the folder of the demo and the project; empty makes a temporary
 	// folder that holds everything. It must be missing, empty, or a demo's.
 	Dir string

@@ -110,7 +110,7 @@ func TestAChosenStoreIsNeverRemoved(t *testing.T) {
 
 func TestCommandsCanBeCopied(t *testing.T) {
 	t.Parallel()
-	d := &run{flags: []string{"--project", "/tmp/my demo"}}
+	d := &run{Options: Options{Program: "pi-workflows"}, flags: []string{"--project", "/tmp/my demo"}}
 	if got, want := d.command("runs"), "pi-workflows runs --project '/tmp/my demo'"; got != want {
 		t.Errorf("command = %q, want %q", got, want)
 	}

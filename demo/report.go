@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"piworkflows/builtin/gitmerge"
-	"piworkflows/cli"
 	"piworkflows/controller"
 )
 
@@ -104,7 +103,7 @@ func (d *run) command(args ...string) string {
 	if len(d.flags) > 2 {
 		separator = " \\\n    "
 	}
-	parts := []string{strings.Join(append([]string{cli.Name}, args...), " ")}
+	parts := []string{strings.Join(append([]string{d.Program}, args...), " ")}
 	for i := 0; i < len(d.flags); i += 2 {
 		parts = append(parts, d.flags[i]+" "+quoted(d.flags[i+1]))
 	}
