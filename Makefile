@@ -29,7 +29,7 @@ demo: bin/pi-workflows ## Merge real Git branches through a controller; ARGS='--
 	bin/pi-workflows demo $(ARGS)
 
 .PHONY: test
-test: require-cc vet lint unit e2e ## Vet, lint, unit tests with the race detector, end-to-end tests
+test: require-cc vet lint unit fuzz e2e ## Vet, lint, unit tests with the race detector, a little fuzzing, end-to-end tests
 
 .PHONY: stress
 stress: require-cc .tools/built ## The long runs: a crash at every durable step, and fuzzing for FUZZTIME each (60s)
@@ -65,6 +65,10 @@ vet:
 .PHONY: unit
 unit: .tools/built
 	$(TEST) -timeout 15m $$(go list ./... | grep -v '^piworkflows/test/')
+
+.PHONY: fuzz
+fuzz:
+	CGO_ENABLED=0 scripts/fuzz.sh $(or $(FUZZTIME),3s)
 
 .PHONY: e2e
 e2e: .tools/built
