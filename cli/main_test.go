@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,6 +13,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(stubbornEnv) != "" {
+		stubborn()
+	}
 	testscript.Main(leakFree{m}, map[string]func(){
 		"pi-workflows": func() { os.Exit(program(testDefinitions())) },
 		"pi-broken":    func() { os.Exit(program(brokenDefinitions())) },
@@ -36,7 +36,5 @@ func (l leakFree) Run() int {
 
 // program is a main function around definitions.
 func program(d host.Definitions) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return New(Options{Definitions: d, Version: "v1.2.3", Actor: "ada@engine"}).Execute(ctx, os.Args[1:])
+	return Main(Options{Definitions: d, Version: "v1.2.3", Actor: "ada@engine"})
 }
