@@ -35,7 +35,13 @@ const (
 type Decision struct {
 	// ID is required.
 	ID string
+	// Limits is the deadline of an attempt by the wall clock, time in which it is
+	// held included. Unlike other nodes a decision has none if it is zero: Limit
+	// ends it.
 	Limits
+	// Limit bounds the active time and the submissions; zero fields take their
+	// defaults.
+	Limit DecisionLimit
 	// StatusDetail is shown while an attempt runs; it may be empty.
 	StatusDetail string
 	// Question is the author's part of the prompt; required. The routes and the
@@ -70,13 +76,19 @@ type DecisionOutput struct {
 func (d Decision) Node() Agent {
 	var p problems
 	p.choices("routes", d.Routes)
+	d.Limit.check(&p, "limit")
 	d.Routes = slices.Clone(d.Routes)
+	if d.Timeout == 0 && d.TimeoutFunc == nil {
+		d.Timeout = NoTimeout
+	}
+	limit := d.Limit.or(d.ID)
 	n := Agent{
 		ID:             d.ID,
 		Limits:         d.Limits,
 		StatusDetail:   d.StatusDetail,
 		ExpectedOutput: d.expected(),
 		Validate:       d.validate,
+		limit:          &limit,
 		flaws:          p.list,
 	}
 	if d.Question != nil {

@@ -75,6 +75,8 @@ type Agent struct {
 	// agent within the same attempt. Nil accepts every JSON value.
 	Validate func(ctx context.Context, c *Context, output json.RawMessage) (json.RawMessage, error)
 
+	// limit is set for a decision; it never changes.
+	limit *DecisionLimit
 	// flaws is what the helper that built the node found wrong with its own
 	// fields; it is reported with the rest of the definition.
 	flaws []Problem
