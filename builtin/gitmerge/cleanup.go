@@ -72,22 +72,35 @@ func (p *pass) release(ctx context.Context) error {
 	if repository == "" {
 		repository = p.spec.Repository
 	}
-	uid := p.res.Metadata.UID
-	repo, err := p.open(ctx, repository)
+	err := p.workspace.release(ctx, repository, p.res.Metadata.UID)
+	if err == nil {
+		p.status.Repository, p.status.Candidate = "", ""
+	}
+	return err
+}
+
+// Release removes the worktrees and refs of a resource, which is the owner of
+// them by its uid, in a repository. It is for whoever removes a store without
+// deleting the resources in it; no verification of the resource may be running.
+func Release(ctx context.Context, o Options, repository, uid string) error {
+	return workspaceOf(o).release(ctx, repository, uid)
+}
+
+// release removes what an owner has. In a repository that is gone there is
+// nothing but the folder.
+func (w workspace) release(ctx context.Context, repository, owner string) error {
+	repo, err := w.open(ctx, repository)
 	switch {
 	case unusable(err) == ReasonRepositoryMissing:
 		repo, err = nil, nil
 	case err != nil:
 		return err
 	}
-	if err := p.sweep(ctx, repo, uid); err != nil {
+	if err := w.sweep(ctx, repo, owner); err != nil {
 		return err
 	}
 	if repo != nil {
-		err = forget(ctx, repo, uid)
-	}
-	if err == nil {
-		p.status.Repository, p.status.Candidate = "", ""
+		err = forget(ctx, repo, owner)
 	}
 	return err
 }

@@ -45,6 +45,21 @@ func TestCrashWhileClearing(t *testing.T) {
 	}
 }
 
+// TestFreshAfterACrash begins anew after a demo that was killed while it had
+// worktrees in the cache of the user.
+func TestFreshAfterACrash(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{240, 300} {
+		t.Run(fmt.Sprintf("step %d", n), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.crashAt(n)
+			h.must("demo", "--dir", h.project, "--fresh")
+			h.mustHaveEnded()
+		})
+	}
+}
+
 // crashes chooses the steps at which to crash.
 func crashes(steps int, all bool) []int {
 	count := spread
