@@ -23,6 +23,9 @@ func Command(app *cli.App) *cobra.Command {
 				return err
 			}
 			o.Program, o.Places = app.Name(), app.Places()
+			if o.Places.Project != "" {
+				return &cli.UsageError{Command: cmd.CommandPath(), Reason: "the demo makes its own project: name its folder with --dir"}
+			}
 			o.Out, o.Err = app.Stdout(), app.Stderr()
 			o.Live, o.Progress, o.Palette = app.Live(), app.ProgressStyle(), app.Style().Palette
 			o.JSON, o.Logger, o.Show = app.JSON(), app.Logger(), app.Run

@@ -80,7 +80,11 @@ func Run(ctx context.Context, o Options) error {
 		m = marker{}
 	}
 	if m.Stage != finished {
-		return d.play(ctx, m)
+		err := d.play(ctx, m)
+		if ctx.Err() != nil {
+			fmt.Fprintf(d.Err, "The demo goes on from here with\n  %s\n", d.again())
+		}
+		return err
 	}
 	fmt.Fprintf(d.Err, "The demo in %s is finished; begin anew with --fresh.\n", d.Dir)
 	return d.replay(ctx, m)

@@ -96,6 +96,15 @@ func (d *run) next(ctx context.Context) error {
 	return nil
 }
 
+// again is the command that goes on with this demo.
+func (d *run) again() string {
+	parts := []string{d.Program, "demo", "--dir", quoted(d.Dir)}
+	for _, flag := range d.flags[2:] { // without the project
+		parts = append(parts, quoted(flag))
+	}
+	return strings.Join(parts, " ")
+}
+
 // command writes a command as a user types it; the flags of a temporary demo
 // are long and get lines of their own.
 func (d *run) command(args ...string) string {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,14 @@ func TestTheDemoRefusesAFolderThatItDidNotMake(t *testing.T) {
 }
 
 // A demo that is killed goes on by the host alone, and by the demo.
+func TestTheDemoRefusesAnotherProject(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	if r := h.run("demo", "--project", h.project); r.code != 2 || !strings.Contains(r.stderr, "--dir") {
+		t.Errorf("exit code %d, %s", r.code, r.stderr)
+	}
+}
+
 func TestAKilledDemoGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, resume := range map[string][]string{
@@ -94,10 +103,35 @@ func TestAKilledDemoGoesOn(t *testing.T) {
 	}
 }
 
+// TestAnInterruptedDemoTellsHowItGoesOn interrupts a demo without a folder of
+// its own and plays on with the command that it prints.
+func TestAnInterruptedDemoTellsHowItGoesOn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.env = append(h.env, "TMPDIR="+h.home)
+	told := h.endDemoWhenItSays("verifying: check", os.Interrupt, "demo")
+	_, again, found := strings.Cut(told, "goes on from here with\n")
+	if !found {
+		t.Fatalf("it tells nothing:\n%s", told)
+	}
+	words := strings.Fields(strings.SplitN(again, "\n", 2)[0])
+	h.must(words[1:]...)
+	if got := h.git(filepath.Join(words[3], "demo.git"), "rev-list", "--count", "--merges", "main"); got != "1" {
+		t.Errorf("main has %s merges, want 1", got)
+	}
+}
+
 // killDemoWhenItSays kills a demo once its progress shows a text.
 func (h *house) killDemoWhenItSays(text string) {
 	h.t.Helper()
-	cmd := h.command("demo", "--dir", h.project)
+	h.endDemoWhenItSays(text, os.Kill, "demo", "--dir", h.project)
+}
+
+// endDemoWhenItSays sends a demo a signal once its progress shows a text, and
+// returns what its progress says after that.
+func (h *house) endDemoWhenItSays(text string, signal os.Signal, args ...string) string {
+	h.t.Helper()
+	cmd := h.command(args...)
 	progress, err := cmd.StderrPipe()
 	if err != nil {
 		h.t.Fatal(err)
@@ -105,14 +139,16 @@ func (h *house) killDemoWhenItSays(text string) {
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	lines := bufio.NewScanner(progress)
-	said := false
-	for lines.Scan() && !said {
-		said = strings.Contains(lines.Text(), text)
+	lines := bufio.NewReader(progress)
+	for said := false; !said; {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			h.t.Fatalf("the demo never said %q", text)
+		}
+		said = strings.Contains(line, text)
 	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait() // killed: it is an error, and meant to be
-	if !said {
-		h.t.Fatalf("the demo never said %q", text)
-	}
+	_ = cmd.Process.Signal(signal)
+	rest, _ := io.ReadAll(lines)
+	_ = cmd.Wait() // it did not end by itself: it is an error, and meant to be
+	return string(rest)
 }
