@@ -1,8 +1,8 @@
 package controller
 
 import (
+	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -47,7 +47,14 @@ func matchName(what, name string, pattern *regexp.Regexp, rule string) error {
 	if pattern.MatchString(name) && len(name) <= MaxName {
 		return nil
 	}
-	return &NameError{What: what, Value: name, Rule: rule + ", at most " + strconv.Itoa(MaxName) + " characters"}
+	if len(name) > MaxName {
+		rule = atMost(MaxName, len(name))
+	}
+	return &NameError{What: what, Value: name, Rule: rule}
+}
+
+func atMost(limit, size int) string {
+	return fmt.Sprintf("it has %d characters and may have %d", size, limit)
 }
 
 func validateText(what, text string, limit int) error {
@@ -58,7 +65,7 @@ func validateText(what, text string, limit int) error {
 	case !utf8.ValidString(text):
 		rule = "it must be valid UTF-8"
 	case utf16Len(text) > limit:
-		rule = "at most " + strconv.Itoa(limit) + " characters"
+		rule = atMost(limit, utf16Len(text))
 	case strings.ContainsFunc(text, isControl):
 		rule = "it must not have control characters"
 	default:
