@@ -1,14 +1,12 @@
 // Package runqueue is the contract of the durable queue of workflow runs:
 // every run, interactive or child, is one row of it. Claims carry a lease and a
 // fence; whoever runs a bundle asks before each consequential step whether its
-// claim still holds.
+// claim still holds. The states of a row are drawn in docs/state-machines.md.
 package runqueue
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"piworkflows/lease"
@@ -22,10 +20,9 @@ type Status string
 const (
 	// Queued rows wait for a runner.
 	Queued Status = "queued"
-	// Running rows have, or had, a runner; without a live claim the run was
-	// interrupted.
+	// Running rows have, or had, a runner; see Row.Interrupted.
 	Running Status = "running"
-	// Parked rows wait for a runner to resume their bundle.
+	// Parked rows wait for somebody to resume their bundle.
 	Parked Status = "parked"
 	// Done, Failed and Cancelled are final.
 	Done      Status = "done"
@@ -51,10 +48,20 @@ type Row struct {
 	ChildOf string
 	// Attempt counts the attempts of a child request from one.
 	Attempt int
-	// Error tells why a failed row failed.
+	// ContinuationOf is the run whose answer started this one, ContinuedBy the run
+	// that an answer to this one started; empty if there is none.
+	ContinuationOf, ContinuedBy string
+	// Holder names, for people, the process whose claim on the row lives; empty
+	// if nobody holds it. A process that died may be named until its store is
+	// opened, or the row adopted, by another one, or until its lease ends.
+	Holder string
+	// Error tells why a row failed, was cancelled or was parked.
 	Error                string
 	CreatedAt, UpdatedAt time.Time
 }
+
+// Interrupted reports whether the owner of the run went away in the middle of it.
+func (r Row) Interrupted() bool { return r.Status == Running && r.Holder == "" }
 
 // NewRun describes an interactive run.
 type NewRun struct {
@@ -62,6 +69,8 @@ type NewRun struct {
 	Source          json.RawMessage
 	Digest          string
 	Input           json.RawMessage
+	// ContinuationOf makes the run the one continuation of a run that waits.
+	ContinuationOf string
 }
 
 // Claim is the right to run one row.
@@ -84,12 +93,9 @@ type Query struct {
 // Store queues runs. Every operation is one transaction; writes that carry a
 // claim are refused with a *lease.LostError once it no longer holds.
 type Store interface {
-	// Launch inserts an interactive run that the caller runs itself, already
-	// claimed and running.
-	Launch(ctx context.Context, r NewRun, d time.Duration) (*Claim, error)
-	// ClaimRun takes the oldest row that is queued, or running without a live
-	// claim. It returns nil if there is none. Children only for now: an
-	// interactive run belongs to the process that launched it.
+	Interactive
+	// ClaimRun takes the oldest child run that is queued, or running without a
+	// live claim. It returns nil if there is none.
 	ClaimRun(ctx context.Context, d time.Duration) (*Claim, error)
 	// WaitRuns returns once ClaimRun may find a row, or ctx ended.
 	WaitRuns(ctx context.Context) error
@@ -97,24 +103,35 @@ type Store interface {
 	RenewRun(ctx context.Context, c *Claim, d time.Duration) error
 	// CheckRun returns a *lease.LostError if the claim no longer holds.
 	CheckRun(ctx context.Context, c *Claim) error
-	// FinishRun ends an interactive run. A child is refused with ErrChildRun:
-	// its parent has to hear of it in the same transaction.
-	FinishRun(ctx context.Context, c *Claim, s Status, message string) error
 	// Run returns one row, a *NotFoundError if there is none.
 	Run(ctx context.Context, runID string) (Row, error)
 	// Runs lists rows.
 	Runs(ctx context.Context, q Query) ([]Row, error)
 }
 
-// ErrChildRun refuses to finish a child run through the queue.
-var ErrChildRun = errors.New("a child run is finished through its controller store, together with its parent")
-
-// NotFoundError says that no row has that run ID.
-type NotFoundError struct{ RunID string }
-
-func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("no run has the ID %.200q: list them with runs", e.RunID)
+// Interactive is the part of Store for runs that belong to people. It refuses a
+// child run with a *ChildRunError: its controller decides about it, and has to
+// hear of its end in the same transaction.
+type Interactive interface {
+	// Launch inserts a run that the caller runs itself, already claimed and
+	// running. A continuation is refused with a *ContinuedError if its parent has
+	// another one, with a *NotWaitingError unless the parent is done, with a
+	// *NotFoundError if there is no such parent.
+	Launch(ctx context.Context, r NewRun, d time.Duration) (*Claim, error)
+	// AdoptRun claims one run that nobody runs: a parked one, or one whose owner is
+	// gone. A *HeldError names the owner while it lives; a final row is an
+	// *EndedError.
+	AdoptRun(ctx context.Context, runID string, d time.Duration) (*Claim, error)
+	// ParkRun gives a run back: its bundle can be resumed. A reason tells why, if
+	// that was not wanted.
+	ParkRun(ctx context.Context, c *Claim, reason string) error
+	// FinishRun ends a run.
+	FinishRun(ctx context.Context, c *Claim, s Status, message string) error
+	// AbandonRun is FinishRun for a run that never began, which has no bundle. If
+	// it was a continuation its parent may be continued again.
+	AbandonRun(ctx context.Context, c *Claim, s Status, message string) error
+	// WithdrawRun cancels a run that is done, so that it cannot be continued any
+	// more. One that was continued is a *ContinuedError, one that is not done a
+	// *NotWaitingError.
+	WithdrawRun(ctx context.Context, runID, message string) error
 }
-
-// ErrorCode is the stable code of the error.
-func (*NotFoundError) ErrorCode() string { return "run_not_found" }

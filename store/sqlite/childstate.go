@@ -39,7 +39,7 @@ func (s *Store) FinishChild(ctx context.Context, run *runqueue.Claim, o controll
 		if err != nil {
 			return err
 		}
-		if err := t.endRun(row.RunID, status, o.Error); err != nil {
+		if err := t.endRun(run, status, o.Error); err != nil {
 			return err
 		}
 		child, found, err := t.childOf(row)

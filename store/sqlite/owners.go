@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"piworkflows/clock"
 	"piworkflows/internal/durable"
 	"piworkflows/internal/oslock"
 )
@@ -48,12 +49,21 @@ func register(ctx context.Context, s *Store) (*owner, error) {
 		return nil, err
 	}
 	err = s.update(ctx, func(t *tx) error {
-		return t.exec("INSERT INTO owners VALUES (?, ?)", s.instance, t.now)
+		return t.exec("INSERT INTO owners VALUES (?, ?, ?)", s.instance, t.now, label(t.now))
 	})
 	if err != nil {
 		return nil, errors.Join(err, removeLock(lock))
 	}
 	return &owner{lock: lock}, nil
+}
+
+// label names this process for people who look for the owner of something.
+func label(since time.Time) string {
+	machine, err := os.Hostname()
+	if err != nil {
+		machine = "an unknown machine"
+	}
+	return fmt.Sprintf("process %d on %s, at work since %s", os.Getpid(), machine, clock.Format(since))
 }
 
 // leave gives back what the store holds, once it can claim nothing more; that

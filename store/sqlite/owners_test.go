@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/internal/oslock"
+	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
 )
 
@@ -205,5 +207,33 @@ func TestLockStaysIfClosingFails(t *testing.T) {
 	}
 	if claim(t, open(t, o)) == nil {
 		t.Error("the key is not free")
+	}
+}
+
+// A run is adopted as soon as its owner is dead, by a store that was open all
+// the time.
+func TestARunOfADeadOwnerIsAdoptedAtOnce(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s := open(t, o)
+	dying, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := dying.Launch(t.Context(), runqueue.NewRun{RunID: "run", Workflow: "w", Input: []byte(`{}`)}, lasts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.AdoptRun(t.Context(), "run", lasts)
+	held, ok := errors.AsType[*runqueue.HeldError](err)
+	if !ok || !strings.Contains(held.Holder, strconv.Itoa(os.Getpid())) {
+		t.Fatalf("adopt %v, want a HeldError that names the process", err)
+	}
+	if err := dying.Desert(); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := s.AdoptRun(t.Context(), "run", lasts)
+	if err != nil || !taken.Interrupted || taken.Fence <= c.Fence {
+		t.Errorf("adopt %+v, %v", taken, err)
 	}
 }

@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"piworkflows/controller"
+	"piworkflows/runqueue"
 )
 
 // Queries on the way of every pass must not read more the more rows wait.
@@ -73,6 +75,7 @@ func exercise(t *testing.T, s *Store) map[string]bool {
 	must(s.StartChild(ctx, run))
 	must(s.RenewRun(ctx, run, 1e9))
 	must(s.FinishChild(ctx, run, controller.ChildOutcome{State: controller.RunSucceeded}))
+	exerciseRuns(t, s)
 	must(s.Enqueue(ctx, ref, ""))
 	must(s.Renew(ctx, c, 1e9))
 	_, err = s.Finish(ctx, c, controller.Finish{
@@ -89,6 +92,32 @@ func exercise(t *testing.T, s *Store) map[string]bool {
 	_, err = s.RequestDeletion(ctx, controller.Deletion{Ref: ref})
 	must(err)
 	return statements(t, s)
+}
+
+// exerciseRuns takes interactive runs through their states.
+func exerciseRuns(t *testing.T, s *Store) {
+	t.Helper()
+	ctx := t.Context()
+	launch := func(runID, parent string) *runqueue.Claim {
+		t.Helper()
+		c, err := s.Launch(ctx, runqueue.NewRun{RunID: runID, Workflow: "w", Input: []byte(`{}`), ContinuationOf: parent}, 1e9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	parked := launch("parent", "")
+	err := s.ParkRun(ctx, parked, "")
+	adopted, err2 := s.AdoptRun(ctx, "parent", 1e9)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	err = s.FinishRun(ctx, adopted, runqueue.Done, "")
+	err2 = s.AbandonRun(ctx, launch("child", "parent"), runqueue.Failed, "")
+	_, err3 := s.Runs(ctx, runqueue.Query{})
+	if err := errors.Join(err, err2, err3, s.WithdrawRun(ctx, "parent", "")); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // statements collects what the connections of a store have prepared.

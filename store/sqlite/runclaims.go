@@ -5,40 +5,25 @@ import (
 	"fmt"
 	"time"
 
-	"piworkflows/controller"
-	"piworkflows/internal/limit"
 	"piworkflows/lease"
 	"piworkflows/runqueue"
 )
 
-// Launch inserts a run that the caller runs itself; see runqueue.Store.
-func (s *Store) Launch(ctx context.Context, r runqueue.NewRun, d time.Duration) (*runqueue.Claim, error) {
-	row := runqueue.Row{
-		RunID: r.RunID, Workflow: r.Workflow, Source: r.Source, Digest: r.Digest, Input: r.Input,
-		Status: runqueue.Running,
-	}
-	if err := checkRun(&row); err != nil {
-		return nil, err
-	}
-	return write(ctx, s, "launch run", func(t *tx) (*runqueue.Claim, error) {
-		if err := t.queueRun(row); err != nil {
-			return nil, err
-		}
-		return t.takeRun(row.RunID, d)
-	})
-}
-
-// takeRun claims a row under a new fence.
+// takeRun claims a row that nobody holds, under a new fence.
 func (t *tx) takeRun(runID string, d time.Duration) (*runqueue.Claim, error) {
 	c := &runqueue.Claim{Token: lease.NewToken()}
-	if _, err := t.first(runQuery+" WHERE scope = ? AND run_id = ?", values(t.scope, runID), runColumns(&c.Row)...); err != nil {
+	found, err := t.first(`UPDATE workflow_run_queue SET status = 'running', fence = fence + 1, claim_token = ?,
+			claim_owner = ?, claim_expires_at = ?, error = NULL, updated_at = ?
+		WHERE scope = ? AND run_id = ? AND claim_token IS NULL AND status IN ('queued', 'running', 'parked')
+		RETURNING fence`,
+		values(string(c.Token), t.owner, t.now.Add(d), t.now, t.scope, runID), (*int64)(&c.Fence))
+	if err == nil && !found {
+		err = fmt.Errorf("run %.200q was not free to be claimed", runID)
+	}
+	if err != nil {
 		return nil, err
 	}
-	c.Row.Status, c.Row.UpdatedAt = runqueue.Running, t.now
-	_, err := t.first(`UPDATE workflow_run_queue SET status = ?, fence = fence + 1, claim_token = ?, claim_owner = ?,
-			claim_expires_at = ?, updated_at = ?
-		WHERE scope = ? AND run_id = ? RETURNING fence`,
-		values(string(c.Row.Status), string(c.Token), t.owner, t.now.Add(d), t.now, t.scope, runID), (*int64)(&c.Fence))
+	c.Row, err = t.run(runID)
 	return c, err
 }
 
@@ -96,30 +81,34 @@ func (t *tx) nextRun() (*time.Time, error) {
 // WaitRuns waits for a child run; see runqueue.Store.
 func (s *Store) WaitRuns(ctx context.Context) error { return s.wait(ctx, (*tx).nextRun) }
 
-// liveRun finds the row that a claim holds, or a *lease.LostError.
-func (t *tx) liveRun(c *runqueue.Claim) (row runqueue.Row, err error) {
+// holdsRun returns a *lease.LostError unless a claim holds.
+func (t *tx) holdsRun(c *runqueue.Claim) error {
 	var token string
 	var expires time.Time
 	var fence int64
 	found, err := t.first(`SELECT claim_token, claim_expires_at, fence FROM workflow_run_queue
 		WHERE scope = ? AND run_id = ?`, values(t.scope, c.Row.RunID), &token, &expires, &fence)
 	if err != nil {
-		return row, err
+		return err
 	}
 	if found && fence != int64(c.Fence) {
-		return row, &lease.LostError{What: c.Row.RunID, Reason: lease.Taken}
+		return &lease.LostError{What: c.Row.RunID, Reason: lease.Taken}
 	}
-	if err := lost(c.Row.RunID, found, string(c.Token), token, expires, t.now); err != nil {
-		return row, err
+	return lost(c.Row.RunID, found, string(c.Token), token, expires, t.now)
+}
+
+// liveRun finds the row that a claim holds, or a *lease.LostError.
+func (t *tx) liveRun(c *runqueue.Claim) (runqueue.Row, error) {
+	if err := t.holdsRun(c); err != nil {
+		return runqueue.Row{}, err
 	}
-	_, err = t.first(runQuery+" WHERE scope = ? AND run_id = ?", values(t.scope, c.Row.RunID), runColumns(&row)...)
-	return row, err
+	return t.run(c.Row.RunID)
 }
 
 // RenewRun extends a claim; see runqueue.Store.
 func (s *Store) RenewRun(ctx context.Context, c *runqueue.Claim, d time.Duration) error {
 	return s.do(ctx, "renew run", func(t *tx) error {
-		if _, err := t.liveRun(c); err != nil {
+		if err := t.holdsRun(c); err != nil {
 			return err
 		}
 		return t.exec("UPDATE workflow_run_queue SET claim_expires_at = ? WHERE scope = ? AND run_id = ?",
@@ -129,32 +118,6 @@ func (s *Store) RenewRun(ctx context.Context, c *runqueue.Claim, d time.Duration
 
 // CheckRun looks whether a claim holds; see runqueue.Store.
 func (s *Store) CheckRun(ctx context.Context, c *runqueue.Claim) error {
-	_, err := read(ctx, s, "check run", func(t *tx) (runqueue.Row, error) { return t.liveRun(c) })
+	_, err := read(ctx, s, "check run", func(t *tx) (struct{}, error) { return struct{}{}, t.holdsRun(c) })
 	return err
-}
-
-// FinishRun ends an interactive run, or parks it; see runqueue.Store.
-func (s *Store) FinishRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
-	if !status.Final() && status != runqueue.Parked {
-		return fmt.Errorf("a run cannot end as %.20q: use done, failed, cancelled or parked", string(status))
-	}
-	return s.do(ctx, "finish run", func(t *tx) error {
-		row, err := t.liveRun(c)
-		if err != nil {
-			return err
-		}
-		if row.ChildOf != "" {
-			return runqueue.ErrChildRun
-		}
-		return t.endRun(row.RunID, status, message)
-	})
-}
-
-// endRun gives a row its status and ends its claim. A final row has no use for
-// its input.
-func (t *tx) endRun(runID string, status runqueue.Status, message string) error {
-	return t.exec(`UPDATE workflow_run_queue SET status = ?, error = ?, input_json = CASE WHEN ? THEN NULL ELSE input_json END,
-			claim_token = NULL, claim_owner = NULL, claim_expires_at = NULL, updated_at = ?
-		WHERE scope = ? AND run_id = ?`,
-		string(status), orNull(limit.Text(message, controller.MaxError)), status.Final(), t.now, t.scope, runID)
 }

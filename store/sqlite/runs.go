@@ -10,14 +10,31 @@ import (
 	"piworkflows/runqueue"
 )
 
-const runQuery = `SELECT run_id, workflow, source_json, digest, input_json, status, child_request_id, attempt, error,
-	created_at, updated_at FROM workflow_run_queue`
+// runQuery reads rows at a moment, its first parameter, of a project, its second
+// one. The holder of a claim that has run out is nobody.
+const runQuery = `SELECT r.run_id, r.workflow, r.source_json, r.digest, r.input_json, r.status, r.child_request_id,
+		r.attempt, r.continuation_of, c.run_id, iif(r.claim_expires_at > ?1, coalesce(o.label, 'an unknown process'), NULL),
+		r.error, r.created_at, r.updated_at
+	FROM workflow_run_queue r
+	LEFT JOIN workflow_run_queue c ON c.scope = r.scope AND c.continuation_of = r.run_id
+	LEFT JOIN owners o ON o.instance = r.claim_owner
+	WHERE r.scope = ?2`
 
 func runColumns(r *runqueue.Row) []any {
 	return []any{
-		&r.RunID, &r.Workflow, &r.Source, &r.Digest, &r.Input, (*string)(&r.Status), &r.ChildOf, &r.Attempt, &r.Error,
-		&r.CreatedAt, &r.UpdatedAt,
+		&r.RunID, &r.Workflow, &r.Source, &r.Digest, &r.Input, (*string)(&r.Status), &r.ChildOf,
+		&r.Attempt, &r.ContinuationOf, &r.ContinuedBy, &r.Holder,
+		&r.Error, &r.CreatedAt, &r.UpdatedAt,
 	}
+}
+
+// run finds one row, or a *runqueue.NotFoundError.
+func (t *tx) run(runID string) (row runqueue.Row, err error) {
+	found, err := t.first(runQuery+" AND r.run_id = ?3", values(t.now, t.scope, runID), runColumns(&row)...)
+	if err == nil && !found {
+		err = &runqueue.NotFoundError{RunID: runID}
+	}
+	return row, err
 }
 
 // queueRun inserts a run, with no claim.
@@ -30,10 +47,10 @@ func (t *tx) queueRun(r runqueue.Row) error {
 		return fmt.Errorf("run ID %.200q is taken: choose a new one for every run", r.RunID)
 	}
 	return t.exec(`INSERT INTO workflow_run_queue (scope, run_id, workflow, source_json, digest, input_json, status,
-			child_request_id, attempt, fence, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			child_request_id, attempt, continuation_of, fence, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
 		t.scope, r.RunID, r.Workflow, r.Source, r.Digest, r.Input, string(r.Status), orNull(r.ChildOf), r.Attempt,
-		t.now, t.now)
+		orNull(r.ContinuationOf), t.now, t.now)
 }
 
 // checkRun refuses a run that the queue cannot keep, and makes its input
@@ -63,13 +80,7 @@ const (
 
 // Run returns one row; see runqueue.Store.
 func (s *Store) Run(ctx context.Context, runID string) (runqueue.Row, error) {
-	return read(ctx, s, "read run", func(t *tx) (row runqueue.Row, err error) {
-		found, err := t.first(runQuery+" WHERE scope = ? AND run_id = ?", values(t.scope, runID), runColumns(&row)...)
-		if err == nil && !found {
-			err = &runqueue.NotFoundError{RunID: runID}
-		}
-		return row, err
-	})
+	return read(ctx, s, "read run", func(t *tx) (runqueue.Row, error) { return t.run(runID) })
 }
 
 // Runs lists rows, the newest first; see runqueue.Store.
@@ -81,8 +92,8 @@ func (s *Store) Runs(ctx context.Context, q runqueue.Query) ([]runqueue.Row, err
 	return read(ctx, s, "list runs", func(t *tx) ([]runqueue.Row, error) {
 		var list []runqueue.Row
 		var row runqueue.Row
-		err := t.each(runQuery+" WHERE scope = ?1 AND (?2 = '' OR status = ?2) ORDER BY seq DESC LIMIT ?3",
-			values(t.scope, string(q.Status), count), func() error {
+		err := t.each(runQuery+" AND (?3 = '' OR r.status = ?3) ORDER BY r.seq DESC LIMIT ?4",
+			values(t.now, t.scope, string(q.Status), count), func() error {
 				list = append(list, row)
 				return nil
 			}, runColumns(&row)...)

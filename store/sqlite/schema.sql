@@ -13,10 +13,12 @@ CREATE TABLE schema_migrations (
 ) STRICT;
 
 -- The processes that have the file open. Each holds the lock of its name in
--- the folder owners; a row whose lock can be taken is of a dead process.
+-- the folder owners; a row whose lock can be taken is of a dead process. The
+-- label names the process for people.
 CREATE TABLE owners (
   instance   TEXT PRIMARY KEY,
-  started_at INTEGER NOT NULL
+  started_at INTEGER NOT NULL,
+  label      TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- guard_version is resource_version as of the last write that a pass must have
@@ -115,6 +117,7 @@ CREATE TABLE workflow_run_queue (
     CHECK (status IN ('queued', 'running', 'parked', 'done', 'failed', 'cancelled')),
   child_request_id TEXT,
   attempt          INTEGER NOT NULL,
+  continuation_of  TEXT,
   error            TEXT,
   fence            INTEGER NOT NULL CHECK (fence >= 0),
   claim_token      TEXT,
@@ -128,6 +131,9 @@ CREATE TABLE workflow_run_queue (
 ) STRICT;
 CREATE INDEX runs_open ON workflow_run_queue (scope, seq)
   WHERE child_request_id IS NOT NULL AND status IN ('queued', 'running');
+CREATE INDEX runs_of_scope ON workflow_run_queue (scope, seq);
+CREATE UNIQUE INDEX runs_continuations ON workflow_run_queue (scope, continuation_of)
+  WHERE continuation_of IS NOT NULL;
 CREATE INDEX runs_claimed ON workflow_run_queue (scope, claim_expires_at)
   WHERE claim_token IS NOT NULL;
 

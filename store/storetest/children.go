@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"encoding/json"
-	"errors"
 
 	"piworkflows/controller"
 	"piworkflows/lease"
@@ -182,8 +181,18 @@ func childInQueue(k *kit) {
 	c := k.started("a")
 	k.reserveChild(c, "r", "run-1")
 	run := k.claimRun("run-1")
-	if err := k.Runs.FinishRun(k.Context(), run, runqueue.Done, ""); !errors.Is(err, runqueue.ErrChildRun) {
-		k.Errorf("got %v, want ErrChildRun", err)
+	_, adopted := k.Runs.AdoptRun(k.Context(), "run-1", lasts)
+	next := newRun("run-3")
+	next.ContinuationOf = "run-1"
+	_, continued := k.Runs.Launch(k.Context(), next, lasts)
+	for _, err := range []error{
+		k.Runs.FinishRun(k.Context(), run, runqueue.Done, ""),
+		k.Runs.AbandonRun(k.Context(), run, runqueue.Failed, ""),
+		k.Runs.ParkRun(k.Context(), run, ""),
+		k.Runs.WithdrawRun(k.Context(), "run-1", ""),
+		adopted, continued,
+	} {
+		equal(k, "error", wantError[*runqueue.ChildRunError](k, err).RunID, "run-1")
 	}
 	k.must(k.Runs.CheckRun(k.Context(), run))
 	launched := k.launch("run-2")

@@ -13,7 +13,6 @@ import (
 var runTests = []test{
 	{"a launched run is claimed and running", runLaunched},
 	{"a run is finished once", runFinished},
-	{"a parked run keeps its input", runParked},
 	{"a run is claimed by its launcher only", runBelongs},
 	{"child runs are claimed in order", runOrder},
 	{"waiting for runs ends when there is one", runWait},
@@ -39,13 +38,15 @@ func runLaunched(k *kit) {
 	c := k.launch("run-1")
 	want := runqueue.Row{
 		RunID: "run-1", Workflow: "hello", Source: json.RawMessage(`{"id":"hello"}`), Digest: "d1",
-		Input: json.RawMessage(`{"n":1}`), Status: runqueue.Running, CreatedAt: c.Row.CreatedAt, UpdatedAt: c.Row.UpdatedAt,
+		Input: json.RawMessage(`{"n":1}`), Status: runqueue.Running, Holder: c.Row.Holder,
+		CreatedAt: c.Row.CreatedAt, UpdatedAt: c.Row.UpdatedAt,
 	}
 	equal(k, "row", c.Row, want)
 	equal(k, "stored", k.run("run-1"), want)
 	equal(k, "interrupted", c.Interrupted, false)
-	if c.Token == "" || c.Fence == 0 {
-		k.Errorf("claim without token or fence: %+v", c)
+	equal(k, "row interrupted", c.Row.Interrupted(), false)
+	if c.Token == "" || c.Fence == 0 || c.Row.Holder == "" {
+		k.Errorf("claim without token, fence or holder: %+v", c)
 	}
 	for range 2 {
 		k.Advance(lasts - time.Millisecond)
@@ -73,15 +74,6 @@ func runFinished(k *kit) {
 		equal(k, "updated", row.UpdatedAt, row.CreatedAt.Add(time.Second))
 		k.wantLost(k.Runs.FinishRun(k.Context(), c, runqueue.Done, ""), lease.Released)
 	}
-}
-
-func runParked(k *kit) {
-	c := k.launch("run-1")
-	k.must(k.Runs.FinishRun(k.Context(), c, runqueue.Parked, ""))
-	row := k.run("run-1")
-	equal(k, "status", row.Status, runqueue.Parked)
-	equal(k, "input", string(row.Input), `{"n":1}`)
-	k.wantLost(k.Runs.CheckRun(k.Context(), c), lease.Released)
 }
 
 func runBelongs(k *kit) {
@@ -162,9 +154,12 @@ func runRefuses(k *kit) {
 		}
 	}
 	c := k.launch("run-1")
-	for _, status := range []runqueue.Status{"", runqueue.Queued, runqueue.Running, "other"} {
+	for _, status := range []runqueue.Status{"", runqueue.Queued, runqueue.Running, runqueue.Parked, "other"} {
 		if err := k.Runs.FinishRun(k.Context(), c, status, ""); err == nil {
 			k.Errorf("a run was finished as %q", status)
+		}
+		if err := k.Runs.AbandonRun(k.Context(), c, status, ""); err == nil {
+			k.Errorf("a run was abandoned as %q", status)
 		}
 	}
 	k.must(k.Runs.CheckRun(k.Context(), c))

@@ -47,7 +47,7 @@ func tests() []test {
 	var all []test
 	for _, group := range [][]test{
 		resourceTests, listTests, queueTests, waitTests, finishTests, deletionTests, effectTests,
-		childTests, runTests, eventTests, changeTests, sourceTests, peerTests, crowdTests,
+		childTests, runTests, lifeTests, eventTests, changeTests, sourceTests, peerTests, crowdTests,
 	} {
 		all = append(all, group...)
 	}

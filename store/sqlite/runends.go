@@ -1,0 +1,87 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"piworkflows/controller"
+	"piworkflows/internal/limit"
+	"piworkflows/runqueue"
+)
+
+// ParkRun gives an interactive run back; see runqueue.Store.
+func (s *Store) ParkRun(ctx context.Context, c *runqueue.Claim, reason string) error {
+	return s.endInteractive(ctx, "park run", c, runqueue.Parked, reason, (*tx).endRun)
+}
+
+// FinishRun ends an interactive run; see runqueue.Store.
+func (s *Store) FinishRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
+	if err := checkFinal(status); err != nil {
+		return err
+	}
+	return s.endInteractive(ctx, "finish run", c, status, message, (*tx).endRun)
+}
+
+// AbandonRun ends an interactive run that never began; see runqueue.Store.
+func (s *Store) AbandonRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
+	if err := checkFinal(status); err != nil {
+		return err
+	}
+	return s.endInteractive(ctx, "abandon run", c, status, message, (*tx).abandonRun)
+}
+
+func checkFinal(status runqueue.Status) error {
+	if !status.Final() {
+		return fmt.Errorf("a run cannot end as %.20q: use done, failed or cancelled", string(status))
+	}
+	return nil
+}
+
+// endInteractive ends the claim on a row that is no child run.
+func (s *Store) endInteractive(
+	ctx context.Context, op string, c *runqueue.Claim, status runqueue.Status, message string,
+	end func(*tx, *runqueue.Claim, runqueue.Status, string) error,
+) error {
+	return s.do(ctx, op, func(t *tx) error {
+		row, err := t.liveRun(c)
+		if err != nil {
+			return err
+		}
+		if row.ChildOf != "" {
+			return &runqueue.ChildRunError{RunID: row.RunID, ChildOf: row.ChildOf}
+		}
+		return end(t, c, status, message)
+	})
+}
+
+// endRun gives a row its status and ends its claim, which was found to be live.
+// A final row has no use for its input.
+func (t *tx) endRun(c *runqueue.Claim, status runqueue.Status, message string) error {
+	return t.exec(`UPDATE workflow_run_queue SET status = ?, error = ?, input_json = CASE WHEN ? THEN NULL ELSE input_json END,
+			claim_token = NULL, claim_owner = NULL, claim_expires_at = NULL, updated_at = ?
+		WHERE scope = ? AND run_id = ? AND status = 'running' AND claim_token = ? AND fence = ?`,
+		string(status), shortError(message), status.Final(), t.now, t.scope, c.Row.RunID, string(c.Token), int64(c.Fence))
+}
+
+// abandonRun is endRun for a run without a bundle: its parent is free again.
+func (t *tx) abandonRun(c *runqueue.Claim, status runqueue.Status, message string) error {
+	err := t.exec(`UPDATE workflow_run_queue SET continuation_of = NULL
+		WHERE scope = ? AND run_id = ? AND status = 'running' AND claim_token = ?`, t.scope, c.Row.RunID, string(c.Token))
+	if err != nil {
+		return err
+	}
+	return t.endRun(c, status, message)
+}
+
+func shortError(message string) any { return orNull(limit.Text(message, controller.MaxError)) }
+
+// WithdrawRun cancels a run that waits for its continuation; see runqueue.Store.
+func (s *Store) WithdrawRun(ctx context.Context, runID, message string) error {
+	return s.do(ctx, "withdraw run", func(t *tx) error {
+		if err := t.continuable(runID); err != nil {
+			return err
+		}
+		return t.exec(`UPDATE workflow_run_queue SET status = 'cancelled', error = ?, updated_at = ?
+			WHERE scope = ? AND run_id = ? AND status = 'done'`, shortError(message), t.now, t.scope, runID)
+	})
+}
