@@ -1,19 +1,17 @@
 package gitmerge
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"piworkflows/internal/ansi"
 )
 
 // maxText bounds one stream of a check and one error text, in characters. Two
 // of them fit into the message of a condition together with what is said around
 // them.
 const maxText = 1500
-
-// escapes are what colours and moves the cursor of a terminal.
-var escapes = regexp.MustCompile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\-_])")
 
 // tail cleans a text for people and keeps its last limit characters, where the
 // reason of a failure stands, from the beginning of a line if one is near.
@@ -33,7 +31,7 @@ func tail(text string, limit int) string {
 
 // plain removes what a terminal would obey.
 func plain(text string) string {
-	text = escapes.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "")
+	text = ansi.Strip(strings.ToValidUTF8(text, "\uFFFD"))
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
