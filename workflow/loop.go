@@ -3,6 +3,7 @@ package workflow
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Loop is a control loop as it is authored: a decision, its routes, and the
@@ -25,21 +26,25 @@ type Route struct {
 	// Name is the value that chooses the route; it is written like a node ID and
 	// is not "cancelled", since a cancelled run is never routed.
 	Name string
-	// To is the first node of the branch.
+	// To is the first node of the branch, or the mount of an included workflow.
 	To string
-	// Returns are the nodes with which the branch ends; routes may share them.
+	// Returns are the nodes with which the branch ends, or exits of a mount,
+	// written mount.exit; routes may share them, and a name may come twice.
 	// Only ok attempts return: a node that may fail needs a `$result.outcome`
 	// switch of its own that leads to a collecting node, which is listed here.
 	Returns []string
-	// Terminal marks a branch that ends the loop and so has no Returns.
+	// Terminal marks a branch that ends the loop and so has no Returns, not even
+	// an empty list.
 	Terminal bool
 }
 
 // ExpandedLoop is a control loop as the ordinary edges that it stands for. It
 // leaves no other mark in a graph.
 type ExpandedLoop struct {
-	choices []string
-	edges   []Edge
+	decide   string
+	choices  []string
+	terminal map[string]bool // an entry for each route
+	edges    []Edge
 }
 
 // ControlLoop checks a loop and expands it. Everything that is wrong is
@@ -70,13 +75,23 @@ func (l *ExpandedLoop) Choices() []string { return slices.Clone(l.choices) }
 // Edges returns the switch of the decision, then one edge for each return.
 func (l *ExpandedLoop) Edges() []Edge { return cloneEdges(l.edges) }
 
+// route reports whether a route ends the loop, and whether there is such a route.
+func (l *ExpandedLoop) route(name string) (terminal, known bool) {
+	if l == nil {
+		return false, false
+	}
+	terminal, known = l.terminal[name]
+	return terminal, known
+}
+
 func (l Loop) expand() *ExpandedLoop {
-	x := &ExpandedLoop{}
+	x := &ExpandedLoop{decide: l.Decide, terminal: make(map[string]bool, len(l.Routes))}
 	decide := &Switch{On: routePath}
 	x.edges = append(x.edges, Edge{From: l.Decide, Switch: decide})
 	returned := make(map[string]bool)
 	for _, r := range l.Routes {
 		x.choices = append(x.choices, r.Name)
+		x.terminal[r.Name] = r.Terminal
 		decide.Cases = append(decide.Cases, Case{Value: r.Name, To: r.To})
 		for _, from := range r.Returns {
 			if !returned[from] {
@@ -133,8 +148,8 @@ func (p *loopCheck) target(place string, r Route) {
 
 func (p *loopCheck) returns(place string, r Route) {
 	switch {
-	case r.Terminal && len(r.Returns) > 0:
-		p.addf(place, "the route is terminal, which ends the loop: drop the returns or the mark")
+	case r.Terminal && r.Returns != nil:
+		p.addf(place, "the route is terminal, which ends the loop: drop the list of returns or the mark")
 	case !r.Terminal && len(r.Returns) == 0:
 		p.addf(place, "the branch never hands control back: name the nodes it ends with, or mark the route terminal")
 	}
@@ -145,12 +160,14 @@ func (p *loopCheck) returns(place string, r Route) {
 	}
 }
 
-// source reports a return that contradicts the rest of the loop.
+// source reports a return that contradicts the rest of the loop. An exit stands
+// for its mount.
 func (p *loopCheck) source(place, from string) {
-	if from == p.loop.Decide {
+	node, _, _ := strings.Cut(from, ".")
+	if node == p.loop.Decide {
 		p.addf(place, "%q decides and so cannot be the end of a branch: name the node that ends it", from)
 	}
-	if i := slices.IndexFunc(p.loop.Routes, func(r Route) bool { return r.Terminal && r.To == from }); i >= 0 {
+	if i := slices.IndexFunc(p.loop.Routes, func(r Route) bool { return r.Terminal && node != "" && r.To == node }); i >= 0 {
 		p.addf(place, "%q is where terminal route %q leads, and would not end the loop: use two nodes", from, p.loop.Routes[i].Name)
 	}
 }

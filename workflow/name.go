@@ -43,8 +43,13 @@ func (p *problems) id(place, id string) bool {
 }
 
 // endpoint reports what is wrong with a place that an edge may start from: a
-// node, or an exit of an included workflow, written mount.exit.
+// node, or an exit of an included workflow, written mount.exit with exactly one
+// dot.
 func (p *problems) endpoint(place, name string) {
+	if strings.Count(name, ".") > 1 {
+		p.addf(place, "%q has more than one dot: name a node, or an exit of a mount as mount.exit", shorten(name))
+		return
+	}
 	mount, exit, isExit := strings.Cut(name, ".")
 	p.id(place, mount)
 	if isExit {
