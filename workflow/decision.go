@@ -2,29 +2,17 @@ package workflow
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// The bounds of a decision. They keep it readable for a person and cheap to
-// carry through every later prompt.
+// The fields of a decision that we read or write by name, and the path to the
+// route.
 const (
-	// MaxReason bounds the reason, in characters.
-	MaxReason = 2000
-	// MaxEvidence bounds the items of evidence.
-	MaxEvidence = 32
-	// MaxEvidenceItem bounds one item of evidence, in characters.
-	MaxEvidenceItem = 2000
-	// MaxNextAction bounds the next action, in characters.
-	MaxNextAction = 2000
-)
-
-// The field of a decision that names the route, and the path to it.
-const (
-	routeField = "route"
-	routePath  = "$." + routeField
+	routeField       = "route"
+	routePath        = "$." + routeField
+	fingerprintField = "fingerprint"
 )
 
 // Decision is an agent node that chooses one of a closed set of routes and says
@@ -50,33 +38,25 @@ type Decision struct {
 	// Routes are the names that the agent may choose, at least one; those of a
 	// control loop are its Choices.
 	Routes []string
-	// Check optionally holds rules of single routes, for example that complete
-	// needs evidence. It is asked for declared routes only, also if something
-	// else is wrong with the answer, so that the agent learns everything at
-	// once. Its error goes back to the agent within the same attempt.
-	Check func(route string, output DecisionOutput) error
-}
-
-// DecisionOutput is the answer of a decision, and the form in which a compute
-// node that decides should answer too.
-type DecisionOutput struct {
-	// Route is one of the declared routes.
-	Route string `json:"route"`
-	// Reason says why; required, at most MaxReason characters.
-	Reason string `json:"reason"`
-	// Evidence are the facts that it rests on; at most MaxEvidence items of
-	// MaxEvidenceItem characters.
-	Evidence []string `json:"evidence,omitempty"`
-	// NextAction is what the branch should do; at most MaxNextAction characters.
-	NextAction string `json:"nextAction,omitempty"`
+	// Blocked optionally names the route that ends the loop as blocked; an answer
+	// that chooses it must show what Blocked demands.
+	Blocked string
+	// Check optionally holds rules of single routes against the record, for
+	// example that complete needs a check that passed. It is asked for declared
+	// routes only, also if something else is wrong with the answer, so that the
+	// agent learns everything at once; join several errors for the same reason.
+	// They go back to the agent within the same attempt.
+	Check func(ctx context.Context, c *Context, route string, output DecisionOutput) error
+	// Guard optionally refuses a route that would only repeat itself. The output
+	// then carries the fingerprint of the facts.
+	Guard *LoopGuard
 }
 
 // Node returns the agent node. What is wrong with the decision is reported when
 // the definition is checked, together with everything else.
 func (d Decision) Node() Agent {
 	var p problems
-	p.choices("routes", d.Routes)
-	d.Limit.check(&p, "limit")
+	d.check(&p)
 	d.Routes = slices.Clone(d.Routes)
 	if d.Timeout == 0 && d.TimeoutFunc == nil {
 		d.Timeout = NoTimeout
@@ -95,6 +75,17 @@ func (d Decision) Node() Agent {
 		n.Prompt = d.prompt
 	}
 	return n
+}
+
+func (d Decision) check(p *problems) {
+	p.choices("routes", d.Routes)
+	if d.Blocked != "" && !slices.Contains(d.Routes, d.Blocked) {
+		p.addf("blocked", "%q is none of the routes: declare it or correct the name", d.Blocked)
+	}
+	if d.Guard != nil {
+		d.Guard.check(p, "guard")
+	}
+	d.Limit.check(p, "limit")
 }
 
 // choices checks a closed set of answers.
@@ -117,32 +108,39 @@ func (d Decision) prompt(ctx context.Context, c *Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.TrimRight(question, " \t\r\n") +
-		"\n\nDecide on one route, written exactly as here: " + d.alternatives() +
-		".\nGive a short reason that rests on what you can show.", nil
+	standing, err := d.standing(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nDecide on one route, written exactly as here: %s.\n"+
+		"Give a short reason that rests on what you can show.", strings.TrimRight(question, " \t\r\n"), alternatives(d.Routes))
+	if len(standing.Closed) > 0 {
+		fmt.Fprintf(&b, "\nClosed for now, because they were tried and nothing changed since: %s.", standing.closed())
+	}
+	if d.Blocked != "" {
+		fmt.Fprintf(&b, "\nTake %s only if no other route is safe and allowed.", quote(d.Blocked))
+	}
+	return b.String(), nil
+}
+
+// standing asks the guard; without one every route is open.
+func (d Decision) standing(ctx context.Context, c *Context) (Standing, error) {
+	if d.Guard == nil {
+		return Standing{}, nil
+	}
+	return d.Guard.Standing(ctx, c)
 }
 
 func (d Decision) expected() string {
-	return fmt.Sprintf(`{"route": %s, "reason": at most %d characters, `+
+	text := fmt.Sprintf(`{"route": %s, "reason": at most %d characters, `+
 		`"evidence": optional list of at most %d texts, "nextAction": optional text}`,
-		d.alternatives(), MaxReason, MaxEvidence)
-}
-
-// alternatives writes the routes as JSON texts.
-func (d Decision) alternatives() string {
-	quoted := make([]string, len(d.Routes))
-	for i, route := range d.Routes {
-		quoted[i] = quote(route)
+		alternatives(d.Routes), MaxDecisionText, MaxEvidence)
+	if d.Blocked != "" {
+		text += fmt.Sprintf(`; for %s also "blocker": what is in the way, "evidence": what proves it, `+
+			`"alternatives": list of the other ways that you checked`, quote(d.Blocked))
 	}
-	return strings.Join(quoted, " | ")
-}
-
-// validate accepts a submission unchanged, fields of the author's own included.
-func (d Decision) validate(_ context.Context, _ *Context, output json.RawMessage) (json.RawMessage, error) {
-	if err := d.judge(output); err != nil {
-		return nil, err
-	}
-	return output, nil
+	return text
 }
 
 // DecisionEdge returns the switch that follows a decision. Each route needs a

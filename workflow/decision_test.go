@@ -24,7 +24,7 @@ func triage() workflow.Decision {
 		StatusDetail: "deciding",
 		Question:     func(context.Context, *workflow.Context) (string, error) { return "What now?\n", nil },
 		Routes:       []string{"verify", "complete"},
-		Check: func(route string, output workflow.DecisionOutput) error {
+		Check: func(_ context.Context, _ *workflow.Context, route string, output workflow.DecisionOutput) error {
 			if route == "complete" && len(output.Evidence) == 0 {
 				return errNoProof
 			}
@@ -111,6 +111,8 @@ func TestDecisionRejects(t *testing.T) {
 		"action type":   {`{"route":"verify","reason":"r","nextAction":{}}`, []flaw{{"nextAction", "a string"}}},
 		"two spellings": {`{"route":"verify","reason":"r","Route":"complete"}`, []flaw{{"Route", `must be written "route"`}}},
 		"broken rule":   {`{"route":"complete","reason":"r"}`, []flaw{{"route", `"complete" is not open now: name the check that passed`}}},
+		"fingerprint":   {`{"route":"verify","reason":"r","Fingerprint":"f"}`, []flaw{{"Fingerprint", "leave it out"}}},
+		"blocker type":  {`{"route":"verify","reason":"r","blocker":1,"alternatives":"a"}`, []flaw{{"blocker", "a string"}, {"alternatives", "a list of strings"}}},
 		"everything": {
 			`{"route":"complete","REASON":"","nextAction":1}`,
 			[]flaw{{"REASON", ""}, {"nextAction", ""}, {"reason", ""}, {"route", "name the check"}},
@@ -119,20 +121,7 @@ func TestDecisionRejects(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := submit(t, triage(), test.output)
-			var rejected *workflow.DecisionError
-			if !errors.As(err, &rejected) {
-				t.Fatalf("error = %v, want a DecisionError", err)
-			}
-			wantFlaws(t, rejected.Problems, test.want)
-			if rejected.ErrorCode() != "decision_rejected" {
-				t.Errorf("code = %q", rejected.ErrorCode())
-			}
-			for _, p := range rejected.Problems {
-				if !strings.Contains(err.Error(), "\n  "+p.Place+": "+p.Message) {
-					t.Errorf("message lacks %v:\n%v", p, err)
-				}
-			}
+			wantRejected(t, submit(t, triage(), test.output), test.want)
 		})
 	}
 }
@@ -147,10 +136,54 @@ func TestDecisionRuleCanBeTold(t *testing.T) {
 	}
 }
 
+// Rules that were joined, and those of a blocked result, are told one by one.
+func TestDecisionTellsEachBrokenRule(t *testing.T) {
+	t.Parallel()
+	d := triage()
+	d.Check = func(_ context.Context, c *workflow.Context, route string, output workflow.DecisionOutput) error {
+		if c.RunID != "" || route != "verify" || output.Reason != "r" {
+			t.Errorf("asked for %s, %+v", route, output)
+		}
+		return errors.Join(errNoProof, errors.Join(errors.New("no diff"), output.Blocked().Check()))
+	}
+	wantRejected(t, submit(t, d, `{"route":"verify","reason":"r"}`), []flaw{
+		{"route", "name the check"}, {"route", "no diff"}, {"blocker", ""}, {"evidence", ""}, {"alternatives", ""},
+	})
+}
+
+func TestDecisionForTheBlockedRoute(t *testing.T) {
+	t.Parallel()
+	d := triage()
+	d.Routes, d.Blocked = append(d.Routes, "blocked"), "blocked"
+	n := d.Node()
+	for _, part := range []string{`"blocker"`, `"alternatives"`} {
+		if !strings.Contains(n.ExpectedOutput, part) {
+			t.Errorf("expected output %q lacks %s", n.ExpectedOutput, part)
+		}
+	}
+	if prompt, err := n.Prompt(t.Context(), &workflow.Context{}); err != nil || !strings.Contains(prompt, `Take "blocked" only if`) {
+		t.Errorf("prompt:\n%s\n%v", prompt, err)
+	}
+	tests := []struct {
+		output string
+		want   []flaw
+	}{
+		{`{"route":"blocked","reason":"r","blocker":"b","evidence":["e"],"alternatives":["a"]}`, nil},
+		{`{"route":"verify","reason":"r","blocker":"b"}`, nil},
+		{`{"route":"blocked","reason":"r","evidence":[" "]}`, []flaw{{"blocker", ""}, {"evidence[0]", "blank"}, {"alternatives", ""}}},
+		{`{"route":"blocked","blocker":"b","evidence":["e"]}`, []flaw{{"reason", ""}, {"alternatives", ""}}},
+	}
+	for _, test := range tests {
+		wantRejected(t, submit(t, d, test.output), test.want)
+	}
+}
+
 func TestDecisionRulesSeeDeclaredRoutesOnly(t *testing.T) {
 	t.Parallel()
 	d := triage()
-	d.Check = func(route string, _ workflow.DecisionOutput) error { panic("asked for " + route) }
+	d.Check = func(_ context.Context, _ *workflow.Context, route string, _ workflow.DecisionOutput) error {
+		panic("asked for " + route)
+	}
 	if err := submit(t, d, `{"route":"merge","reason":"r"}`); err == nil {
 		t.Error("accepted an unknown route")
 	}
@@ -198,6 +231,13 @@ func TestDecisionFlawsAreReportedWithTheDefinition(t *testing.T) {
 		})
 	}
 	def := chain("decide")
+	def.Nodes = []workflow.Node{workflow.Decision{
+		ID: "decide", Question: triage().Question, Routes: []string{"a"}, Blocked: "b", Guard: &workflow.LoopGuard{},
+	}.Node()}
+	wantCheck(t, def, []flaw{
+		{"nodes.decide.blocked", `"b" is none of the routes`},
+		{"nodes.decide.guard.loop", "required"}, {"nodes.decide.guard.facts", "required"},
+	})
 	def.Nodes = []workflow.Node{workflow.Decision{ID: "decide"}.Node()}
 	wantCheck(t, def, []flaw{{"nodes.decide.prompt", "required"}, {"nodes.decide.routes", "at least one"}})
 }

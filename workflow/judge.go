@@ -1,16 +1,19 @@
 package workflow
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"piworkflows/internal/canonical"
 )
 
-// DecisionError rejects an answer to a decision. It lists everything that the
-// agent can correct; the attempt goes on.
+// DecisionError rejects a decision. It lists everything that can be corrected;
+// an agent does so within the same attempt.
 type DecisionError struct {
 	// Problems name the field of the answer as their place; there is at least
 	// one.
@@ -27,11 +30,34 @@ func (e *DecisionError) Error() string {
 // ErrorCode is the stable code of a rejected decision.
 func (*DecisionError) ErrorCode() string { return "decision_rejected" }
 
-// Unwrap returns the error of Decision.Check, if it had one.
+// Unwrap returns the errors of Decision.Check and of the guard, if they had one.
 func (e *DecisionError) Unwrap() error { return e.rule }
 
+// validate accepts a submission as it is, fields of the author's own included,
+// and adds the fingerprint of a guard.
+func (d Decision) validate(ctx context.Context, c *Context, output json.RawMessage) (json.RawMessage, error) {
+	standing, err := d.standing(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.judge(ctx, c, output, standing); err != nil {
+		return nil, err
+	}
+	return stamped(output, standing.Fingerprint)
+}
+
+// stamped adds the fingerprint to the text of an object that has members.
+func stamped(object json.RawMessage, fingerprint string) (json.RawMessage, error) {
+	if fingerprint == "" {
+		return object, nil
+	}
+	value, err := canonical.Marshal(fingerprint)
+	end := bytes.LastIndexByte(object, '}')
+	return slices.Concat(object[:end], []byte(`,"`+fingerprintField+`":`), value, object[end:]), err
+}
+
 // judge checks one answer.
-func (d Decision) judge(raw json.RawMessage) error {
+func (d Decision) judge(ctx context.Context, c *Context, raw json.RawMessage, s Standing) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
 		return &DecisionError{Problems: []Problem{{"output", "is no JSON object: answer with " + d.expected()}}}
@@ -39,81 +65,84 @@ func (d Decision) judge(raw json.RawMessage) error {
 	var a answer
 	a.read(fields)
 	a.bounds()
-	rule := d.rules(&a)
-	if len(a.list) == 0 {
-		return nil
+	if !a.route(d.Routes, d.Blocked) {
+		return a.err(nil)
 	}
-	return &DecisionError{Problems: a.list, rule: rule}
+	return a.err(errors.Join(a.closed(s), a.rules(ctx, c, d)))
 }
 
-// answer is a decision under judgement.
-type answer struct {
-	problems
-	DecisionOutput
+// answerFields are the fields of DecisionOutput that an agent fills in.
+var answerFields = []struct {
+	name, form string
+	of         func(*DecisionOutput) any
+}{
+	{routeField, "a string", func(d *DecisionOutput) any { return &d.Route }},
+	{"reason", "a string", func(d *DecisionOutput) any { return &d.Reason }},
+	{"evidence", "a list of strings", func(d *DecisionOutput) any { return &d.Evidence }},
+	{"nextAction", "a string", func(d *DecisionOutput) any { return &d.NextAction }},
+	{"blocker", "a string", func(d *DecisionOutput) any { return &d.Blocker }},
+	{"alternatives", "a list of strings", func(d *DecisionOutput) any { return &d.Alternatives }},
 }
 
+// read decodes the fields; absent and null are the same.
 func (a *answer) read(fields map[string]json.RawMessage) {
 	a.spelling(fields)
-	a.field(fields, routeField, "a string", &a.Route)
-	a.field(fields, "reason", "a string", &a.Reason)
-	a.field(fields, "evidence", "a list of strings", &a.Evidence)
-	a.field(fields, "nextAction", "a string", &a.NextAction)
+	for _, f := range answerFields {
+		raw, present := fields[f.name]
+		if present && json.Unmarshal(raw, f.of(&a.DecisionOutput)) != nil {
+			a.addf(f.name, "must be %s", f.form)
+		}
+	}
 }
 
-// spelling reports fields whose names differ from ours in case only. The edge
+// spelling reports fields whose names differ from ours in case only: the edge
 // would not see them, but a reader that decodes the output into a struct would.
+// The fingerprint is ours in every spelling.
 func (a *answer) spelling(fields map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		for _, known := range []string{routeField, "reason", "evidence", "nextAction"} {
-			if name != known && strings.EqualFold(name, known) {
-				a.addf(name, "must be written %q", known)
+		if strings.EqualFold(name, fingerprintField) {
+			a.addf(name, "is filled in by the workflow: leave it out")
+		}
+		for _, known := range answerFields {
+			if name != known.name && strings.EqualFold(name, known.name) {
+				a.addf(name, "must be written %q", known.name)
 			}
 		}
 	}
 }
 
-// field decodes one field; absent and null are the same.
-func (a *answer) field(fields map[string]json.RawMessage, name, form string, into any) {
-	raw, present := fields[name]
-	if present && json.Unmarshal(raw, into) != nil {
-		a.addf(name, "must be %s", form)
+// closed reports a route that would only repeat itself.
+func (a *answer) closed(s Standing) error {
+	_, err := s.Admit(a.DecisionOutput)
+	if err != nil {
+		a.addf(routeField, "%v", err)
 	}
+	return err
 }
 
-func (a *answer) bounds() {
-	if strings.TrimSpace(a.Reason) == "" {
-		a.addf("reason", "say why, in one or two sentences")
-	}
-	a.length("reason", a.Reason, MaxReason)
-	a.length("nextAction", a.NextAction, MaxNextAction)
-	if len(a.Evidence) > MaxEvidence {
-		a.addf("evidence", "%d items are over the limit of %d: keep the strongest", len(a.Evidence), MaxEvidence)
-	}
-	for i, item := range a.Evidence {
-		a.length(fmt.Sprintf("evidence[%d]", i), item, MaxEvidenceItem)
-	}
-}
-
-func (a *answer) length(place, s string, limit int) {
-	if n := utf8.RuneCountInString(s); n > limit {
-		a.addf(place, "%d characters are over the limit of %d: shorten it", n, limit)
-	}
-}
-
-// rules checks the route, and asks the author's rules if it is a declared one.
-func (d Decision) rules(a *answer) error {
-	if !slices.Contains(d.Routes, a.Route) {
-		a.addf(routeField, "%s is not a route here: choose one of %s", quote(shorten(a.Route)), d.alternatives())
-		return nil
-	}
+// rules asks the rules of the author.
+func (a *answer) rules(ctx context.Context, c *Context, d Decision) error {
 	if d.Check == nil {
 		return nil
 	}
-	rule := d.Check(a.Route, a.DecisionOutput)
-	if rule != nil {
+	rule := d.Check(ctx, c, a.Route, a.DecisionOutput)
+	a.broken(rule)
+	return rule
+}
+
+// broken reports the error of a rule, each of several that were joined by itself.
+func (a *answer) broken(rule error) {
+	switch e := rule.(type) { //nolint:errorlint // what is wrapped with a text of its own is told by that text
+	case nil:
+	case *DecisionError:
+		a.list = append(a.list, e.Problems...)
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			a.broken(one)
+		}
+	default:
 		a.addf(routeField, "%q is not open now: %v", a.Route, rule)
 	}
-	return rule
 }
 
 // quote writes s as JSON text for a model to copy.
