@@ -63,7 +63,7 @@ func jsonResults() map[string]func(a *App) error {
 	resource := readyResource()
 	ref := resource.Metadata.Ref()
 	return map[string]func(a *App) error{
-		"controllers": func(a *App) error { return a.printResources(somePage(), false) },
+		"controllers": func(a *App) error { return a.printResources(somePage(), nil) },
 		"controller":  func(a *App) error { return a.printPicture(somePicture(), false) },
 		"apply": func(a *App) error {
 			return a.printApplied(controller.PutResult{Action: controller.Configured, Resource: resource}, false)
@@ -76,7 +76,7 @@ func jsonResults() map[string]func(a *App) error {
 			return a.printWaited(waiter{ref: ref, goal: goal{"Verified", controller.True}}, &resource)
 		},
 		"events": func(a *App) error {
-			return a.printEvents(nil, eventsResult{schema("events"), eventsOf(someEvents()), "MTo0Mg"}, false)
+			return a.printEvents(nil, eventsResult{schema("events"), eventsOf(someEvents()), "MTo0Mg"}, nil)
 		},
 		"host": func(a *App) error { return a.printLeft(someSummary) },
 		"run": func(a *App) error {

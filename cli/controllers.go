@@ -75,10 +75,14 @@ func (a *App) listResources(ctx context.Context, s host.Store, f controllersFlag
 	if err := a.knownOrUsed(f.query.Controller, len(page.Items)); err != nil {
 		return err
 	}
-	if err := a.printResources(page, f.watch); err != nil || !f.watch || s == nil {
+	var lines *view.Lines
+	if f.watch {
+		lines = view.NewLines(watchColumns(), a.Style())
+	}
+	if err := a.printResources(page, lines); err != nil || !f.watch || s == nil {
 		return err
 	}
-	return a.watchResources(ctx, s, from, f)
+	return a.watchResources(ctx, s, from, f, lines)
 }
 
 // knownOrUsed refuses the name of a controller that is not known and has no
@@ -95,14 +99,16 @@ func (a *App) knownOrUsed(name string, resources int) error {
 	return err
 }
 
-func (a *App) printResources(page controller.ListPage, stream bool) error {
+// printResources writes a page, as the beginning of a table that goes on if
+// there is one.
+func (a *App) printResources(page controller.ListPage, stream *view.Lines) error {
 	lines := make([]resourceLine, len(page.Items))
 	for i, item := range page.Items {
 		lines[i] = lineOf(item.Resource, item.Queue)
 	}
 	result := controllersResult{head: schema("controllers"), Resources: lines, Continue: page.Continue}
 	switch {
-	case a.flags.json() && stream:
+	case a.flags.json() && stream != nil:
 		return a.streamJSON(result)
 	case a.flags.json():
 		return a.printJSON(result)
@@ -110,7 +116,10 @@ func (a *App) printResources(page controller.ListPage, stream bool) error {
 		a.sayf("there are no resources yet: create one with %s apply", a.o.Name)
 		return nil
 	}
-	if err := a.print(view.Table(resourceColumns, a.resourceRows(lines), a.Style())); err != nil {
+	if stream == nil {
+		stream = view.NewLines(resourceColumns, a.Style())
+	}
+	if err := a.print(stream.Add(a.resourceRows(lines))); err != nil {
 		return err
 	}
 	if page.Continue != "" {

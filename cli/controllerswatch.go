@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"piworkflows/controller"
@@ -11,8 +10,26 @@ import (
 	"piworkflows/view"
 )
 
+// watchColumns are resourceColumns with room for what changes most.
+func watchColumns() []view.Column {
+	columns := slices.Clone(resourceColumns)
+	for i, c := range columns {
+		switch c.Title {
+		case "READY", "QUEUE":
+			columns[i].Min = len("claimed")
+		case "REASON":
+			columns[i].Min = len("NotObserved")
+		case "CHILD":
+			columns[i].Min = len("succeeded")
+		}
+	}
+	return columns
+}
+
 // watchResources follows the events and shows each resource that they concern.
-func (a *App) watchResources(ctx context.Context, s host.Store, from controller.Cursor, f controllersFlags) error {
+func (a *App) watchResources(
+	ctx context.Context, s host.Store, from controller.Cursor, f controllersFlags, lines *view.Lines,
+) error {
 	for {
 		changes, err := s.Changes(ctx, from, controller.ChangeFilter{Controller: f.query.Controller})
 		if err != nil {
@@ -20,7 +37,7 @@ func (a *App) watchResources(ctx context.Context, s host.Store, from controller.
 		}
 		from = changes.Next
 		for _, ref := range changed(changes.Events) {
-			if err := a.watchLine(ctx, s, ref); err != nil {
+			if err := a.watchLine(ctx, s, ref, lines); err != nil {
 				return err
 			}
 		}
@@ -39,7 +56,7 @@ func changed(events []controller.Event) []controller.Ref {
 }
 
 // watchLine shows one resource as it is now.
-func (a *App) watchLine(ctx context.Context, s host.Store, ref controller.Ref) error {
+func (a *App) watchLine(ctx context.Context, s host.Store, ref controller.Ref, lines *view.Lines) error {
 	line, err := currentLine(ctx, s, ref)
 	gone := errors.Is(err, controller.ErrNotFound)
 	switch {
@@ -50,13 +67,17 @@ func (a *App) watchLine(ctx context.Context, s host.Store, ref controller.Ref) e
 			head: schema("controllers"), Resources: []resourceLine{}, Deleted: []refLine{refOf(ref)},
 		})
 	case gone:
-		return a.print(view.Plain(ref.String()) + "  deleted\n")
+		return a.print(lines.Add([][]string{deletedRow(ref)}))
 	case a.flags.json():
 		return a.streamJSON(controllersResult{head: schema("controllers"), Resources: []resourceLine{line}})
 	default:
-		return a.print(fmt.Sprintf("%s  %s  %s  generation %d  %s\n", view.Plain(ref.String()),
-			a.readiness(line.Ready.Status), reasonOf(line), line.Generation, queueText(line.Queue, a.o.Clock.Now())))
+		return a.print(lines.Add(a.resourceRows([]resourceLine{line})))
 	}
+}
+
+// deletedRow is the last row of a resource; it fits resourceColumns.
+func deletedRow(ref controller.Ref) []string {
+	return []string{view.Plain(ref.Controller), view.Plain(ref.Key), "-", "(deleted)", "-", "-", "-", "-"}
 }
 
 func currentLine(ctx context.Context, s host.Store, ref controller.Ref) (resourceLine, error) {

@@ -31,13 +31,11 @@ func (a *App) ownEventTable(list []controller.Event) string {
 	return a.section(slices.Delete(slices.Clone(eventColumns), 1, 2), rows)
 }
 
-// eventText is eventTable for a stream, whose later lines are not known.
-func (a *App) eventText(list []controller.Event) string {
-	var b strings.Builder
-	for _, row := range eventRows(list) {
-		fmt.Fprintf(&b, "%s  %s  %s  %s\n", row[0], row[1], row[2], row[3])
-	}
-	return b.String()
+// eventStream is eventTable for events that are still to come.
+func (a *App) eventStream() *view.Lines {
+	columns := slices.Clone(eventColumns)
+	columns[2].Min = len(controller.EventWorkflowStateChanged) // the longest name
+	return view.NewLines(columns, a.Style())
 }
 
 func eventRows(list []controller.Event) [][]string {

@@ -7,6 +7,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/host"
+	"piworkflows/view"
 )
 
 type eventsFlags struct {
@@ -60,8 +61,12 @@ func (a *App) showEvents(ctx context.Context, s host.Store, f eventsFlags) error
 		}
 		return a.noEvents()
 	}
+	var lines *view.Lines
+	if f.follow {
+		lines = a.eventStream()
+	}
 	if f.follow && f.query.After != "" {
-		return a.followEvents(ctx, s, f, f.query.After, nil)
+		return a.followEvents(ctx, s, f, f.query.After, nil, lines)
 	}
 	// The head is read first: what happens in between is followed, not lost, and
 	// told apart by its number.
@@ -82,14 +87,14 @@ func (a *App) showEvents(ctx context.Context, s host.Store, f eventsFlags) error
 			return err // not a name that was never heard of
 		}
 	}
-	if err := a.printEvents(list, result, f.follow); err != nil || !f.follow {
+	if err := a.printEvents(list, result, lines); err != nil || !f.follow {
 		return err
 	}
 	shown := make(map[int64]bool, len(list))
 	for _, e := range list {
 		shown[e.Seq] = true
 	}
-	return a.followEvents(ctx, s, f, next, shown)
+	return a.followEvents(ctx, s, f, next, shown, lines)
 }
 
 // known refuses a controller that this program does not have; no name is none.
@@ -112,7 +117,9 @@ func (a *App) noEvents() error {
 
 // followEvents writes what happens after a cursor until ctx ends, but for what
 // was shown before.
-func (a *App) followEvents(ctx context.Context, s host.Store, f eventsFlags, from controller.Cursor, shown map[int64]bool) error {
+func (a *App) followEvents(
+	ctx context.Context, s host.Store, f eventsFlags, from controller.Cursor, shown map[int64]bool, lines *view.Lines,
+) error {
 	for {
 		changes, err := s.Changes(ctx, from, controller.ChangeFilter{Controller: f.query.Controller, Key: f.query.Key})
 		if err != nil {
@@ -128,20 +135,21 @@ func (a *App) followEvents(ctx context.Context, s host.Store, f eventsFlags, fro
 		if len(list) == 0 {
 			continue
 		}
-		if err := a.printEvents(list, eventsResult{schema("events"), eventsOf(list), from}, true); err != nil {
+		if err := a.printEvents(list, eventsResult{schema("events"), eventsOf(list), from}, lines); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *App) printEvents(list []controller.Event, result eventsResult, stream bool) error {
+// printEvents writes events, as further lines of a stream if there is one.
+func (a *App) printEvents(list []controller.Event, result eventsResult, stream *view.Lines) error {
 	switch {
-	case a.flags.json() && stream:
+	case a.flags.json() && stream != nil:
 		return a.streamJSON(result)
 	case a.flags.json():
 		return a.printJSON(result)
-	case stream:
-		return a.print(a.eventText(list))
+	case stream != nil:
+		return a.print(stream.Add(eventRows(list)))
 	case len(list) == 0:
 		return a.noEvents()
 	default:

@@ -127,11 +127,11 @@ func TestResourcesAreWatched(t *testing.T) {
 	objects.expect(`"generation":1`)
 
 	h.do(exitDone, "apply", "echo", "one", "--spec", `{"text":"b"}`)
-	text.expect("echo/one  unknown  NotObserved  generation 2  ready")
+	text.expect("echo        one  unknown  NotObserved    2  ready")
 	objects.expect(`"generation":2`)
 
 	h.do(exitDone, "delete", "echo", "one")
-	text.expect("echo/one  deleted")
+	text.expect("echo        one  -        (deleted)")
 	objects.expect(`"resources":[],"deleted":[{"controller":"echo","key":"one"}]`)
 	text.end(exitInterrupted)
 	objects.end(exitInterrupted)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/term"
 
@@ -63,22 +64,36 @@ func isTerminal(w io.Writer) bool {
 const widest = 160
 
 // Style is how drawings and tables on stdout look: as wide as the terminal and
-// in colour, unless the person does not want it; 80 cells and plain elsewhere.
+// in colour, unless the person does not want it. Elsewhere they are plain and
+// nothing is cut, since a program or a file has no edge; but COLUMNS can give it
+// one.
 func (a *App) Style() view.Style { return a.styleOf(a.o.Stdout) }
 
 // ProgressStyle is Style for stderr.
 func (a *App) ProgressStyle() view.Style { return a.styleOf(a.o.Stderr) }
 
 func (a *App) styleOf(w io.Writer) view.Style {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return view.Style{}
-	}
-	s := view.Style{Palette: a.palette(f)}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= view.DefaultWidth/2 {
-		s.Width = min(width, widest)
+	columns := a.columns(w)
+	s := view.Style{Palette: a.palette(w), Whole: columns == 0 && !isTerminal(w)}
+	if columns >= view.DefaultWidth/2 {
+		s.Width = min(columns, widest)
 	}
 	return s
+}
+
+// columns is how wide a writer is, zero if nothing tells: as the terminal says,
+// else as COLUMNS does, by which a person can have a table for a file cut.
+func (a *App) columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
+	}
+	columns, err := strconv.Atoi(a.o.Getenv("COLUMNS"))
+	if err != nil || columns < 0 {
+		return 0
+	}
+	return columns
 }
 
 // palette is that of a writer: colours on a terminal that has them, unless

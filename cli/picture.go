@@ -110,7 +110,7 @@ func (a *App) childTable(list []controller.ChildRun) string {
 		}
 	}
 	return a.section([]view.Column{
-		{Title: "CHILD RUN", Flex: true}, {Title: "STATE"}, {Title: "ATTEMPT", Right: true}, {Title: "RUN"},
+		{Title: "CHILD RUN", Flex: true}, {Title: "STATE"}, {Title: "ATTEMPT", Right: true}, {Title: "RUN", Name: true},
 		{Title: "ERROR", Flex: true},
 	}, rows)
 }

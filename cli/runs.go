@@ -161,7 +161,7 @@ func (a *App) printRuns(lines []runLine) error {
 		}
 	}
 	return a.print(a.section([]view.Column{
-		{Title: "RUN"}, {Title: "WORKFLOW", Flex: true}, {Title: "STATUS"}, {Title: "STEPS", Right: true},
+		{Title: "RUN", Name: true}, {Title: "WORKFLOW", Flex: true}, {Title: "STATUS"}, {Title: "STEPS", Right: true},
 		{Title: "AGE", Right: true}, {Title: "TOOK", Right: true},
 	}, rows))
 }

@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,13 +31,21 @@ func screen(args ...string) (a *App, out, errs *bytes.Buffer) {
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
 	a = New(Options{
 		Definitions: testDefinitions(), Version: "v1.2.3", Stdout: out, Stderr: errs, Stdin: strings.NewReader(""),
-		Clock: clocktest.New(), Getenv: func(string) string { return "" }, Actor: "ada@engine",
+		Clock: clocktest.New(), Getenv: screenEnv, Actor: "ada@engine",
 	})
 	a.flags.output = outputTable
 	for _, arg := range args {
 		a.flags.output = arg
 	}
 	return a, out, errs
+}
+
+// screenEnv makes a buffer as wide as a terminal.
+func screenEnv(name string) string {
+	if name == "COLUMNS" {
+		return strconv.Itoa(view.DefaultWidth)
+	}
+	return ""
 }
 
 func golden(t *testing.T, name, got string) {
@@ -54,8 +64,7 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 	for line := range strings.Lines(got) {
-		// A stream cannot know the lines to come, so it is no table.
-		if w := view.Width(strings.TrimRight(line, "\n")); w > view.DefaultWidth && !strings.Contains(name, "stream") {
+		if w := view.Width(strings.TrimRight(line, "\n")); w > view.DefaultWidth {
 			t.Errorf("%s: line of %d cells: %q", name, w, line)
 		}
 	}
@@ -198,17 +207,26 @@ func someBundle() *runbundle.Bundle {
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	for name, draw := range map[string]func(a *App) error{
-		"controllers": func(a *App) error { return a.printResources(somePage(), false) },
+		"controllers": func(a *App) error { return a.printResources(somePage(), nil) },
 		"controller":  func(a *App) error { return a.printPicture(somePicture(), false) },
 		"controller-deleting": func(a *App) error {
 			return a.printPicture(picture{resource: failingResource()}, false)
 		},
-		"events":        func(a *App) error { return a.printEvents(someEvents(), eventsResult{}, false) },
-		"events-stream": func(a *App) error { return a.printEvents(someEvents(), eventsResult{}, true) },
-		"runs":          func(a *App) error { return a.printRuns(someRunLines()) },
-		"host":          func(a *App) error { return a.printLeft(someSummary) },
-		"run":           func(a *App) error { return a.printRun(host.Paths{}, someResult) },
-		"graph":         func(a *App) error { return a.showGraph("greet", "ascii") },
+		"events": func(a *App) error { return a.printEvents(someEvents(), eventsResult{}, nil) },
+		"events-stream": func(a *App) error {
+			stream := a.eventStream()
+			return errors.Join(a.printEvents(someEvents()[:1], eventsResult{}, stream), a.printEvents(someEvents()[1:], eventsResult{}, stream))
+		},
+		"controllers-stream": func(a *App) error {
+			lines := view.NewLines(watchColumns(), a.Style())
+			page := somePage()
+			page.Items = page.Items[1:]
+			return errors.Join(a.printResources(page, lines), a.printResources(page, lines), a.print(lines.Add([][]string{deletedRow(readyResource().Metadata.Ref())})))
+		},
+		"runs":  func(a *App) error { return a.printRuns(someRunLines()) },
+		"host":  func(a *App) error { return a.printLeft(someSummary) },
+		"run":   func(a *App) error { return a.printRun(host.Paths{}, someResult) },
+		"graph": func(a *App) error { return a.showGraph("greet", "ascii") },
 	} {
 		a, out, errs := screen()
 		if err := draw(a); err != nil {

@@ -6,24 +6,6 @@ import (
 	"strings"
 )
 
-// DefaultWidth is how many cells a drawing takes if Style does not say.
-const DefaultWidth = 80
-
-// Style says how a drawing looks. The zero Style is 80 cells wide and plain.
-type Style struct {
-	// Width is the number of cells of a line; zero is DefaultWidth. Longer names
-	// are cut.
-	Width   int
-	Palette Palette
-}
-
-func (s Style) width() int {
-	if s.Width == 0 {
-		return DefaultWidth
-	}
-	return s.Width
-}
-
 const (
 	// widestLabel bounds the column of case labels.
 	widestLabel = 24
@@ -68,7 +50,7 @@ func (d *drawing) body() {
 }
 
 func (d *drawing) line(text string) {
-	d.text.WriteString(strings.TrimRight(Fit(text, d.width()), " "))
+	d.text.WriteString(strings.TrimRight(d.fit(text, d.width()), " "))
 	d.text.WriteByte('\n')
 }
 
@@ -101,7 +83,7 @@ func (d *drawing) plain(edge int, prefix string) {
 func (d *drawing) branches(edges []int, prefix string) {
 	column := 0
 	for _, e := range edges {
-		column = max(column, min(Width(Plain(d.Edges[e].Label)), widestLabel))
+		column = max(column, Width(d.fit(Plain(d.Edges[e].Label), widestLabel)))
 	}
 	for i, e := range edges {
 		d.branch(e, prefix, column, i == len(edges)-1)
@@ -161,7 +143,7 @@ func (d *drawing) label(n, cells int) string {
 	if d.trail != nil {
 		glyph, note = d.trail.glyph(n, d.Palette), d.trail.note(n)
 	}
-	name := Fit(Plain(node.ID), cells-2-Width(tail)-Width(note))
+	name := d.fit(Plain(node.ID), cells-2-Width(tail)-Width(note))
 	if d.trail.visited(n) {
 		name = d.Palette.Bold(name)
 	} else {

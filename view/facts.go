@@ -15,7 +15,7 @@ func Facts(facts [][2]string, s Style) string {
 	for _, f := range facts {
 		name := s.Palette.Dim(pad(f[0], column))
 		for line := range strings.Lines(f[1]) {
-			for _, part := range fold(strings.TrimRight(line, "\n"), s.width()-column) {
+			for _, part := range s.fold(strings.TrimRight(line, "\n"), s.width()-column) {
 				b.WriteString(strings.TrimRight(name+part, " ") + "\n")
 				name = strings.Repeat(" ", column)
 			}
@@ -33,7 +33,7 @@ func Block(name, text string, s Style) string {
 	var b strings.Builder
 	b.WriteString(s.Palette.Dim(name) + "\n")
 	for line := range strings.Lines(text) {
-		for _, part := range fold(strings.TrimRight(line, "\n"), s.width()-len(gap)) {
+		for _, part := range s.fold(strings.TrimRight(line, "\n"), s.width()-len(gap)) {
 			b.WriteString(strings.TrimRight(gap+part, " ") + "\n")
 		}
 	}

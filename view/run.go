@@ -82,7 +82,7 @@ func (r *recorded) head(g *Graph) string {
 	if d := r.decision(newWiring(g)); d != "" {
 		lines = append(lines, d)
 	}
-	return r.fit(lines)
+	return r.lines(lines)
 }
 
 // progress counts the steps, and tells how many of them are shown.
@@ -172,13 +172,13 @@ func (r *recorded) foot() string {
 	if len(s.FinalOutput) > 0 {
 		lines = append(lines, "output "+Plain(compact(s.FinalOutput)))
 	}
-	return r.fit(lines)
+	return r.lines(lines)
 }
 
-func (r *recorded) fit(lines []string) string {
+func (r *recorded) lines(lines []string) string {
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString(strings.TrimRight(Fit(l, r.width()), " "))
+		b.WriteString(strings.TrimRight(r.fit(l, r.width()), " "))
 		b.WriteByte('\n')
 	}
 	return b.String()

@@ -59,7 +59,7 @@ func Preview(value json.RawMessage, cells int) string {
 func (r *recorded) detail(s runbundle.Step) string {
 	title := fmt.Sprintf("step %d  %s  %s %s after %s", r.Step, Plain(s.NodeID),
 		Mark(s.Outcome, r.Palette), words(string(s.Outcome)), stepTook(s))
-	return r.fit([]string{r.Palette.Bold(title)}) +
+	return r.lines([]string{r.Palette.Bold(title)}) +
 		Facts([][2]string{{"started", s.StartedAt.String()}, {"command", command(s.Action)}}, r.Style) +
 		r.block("prompt", text(s.Prompt)) + r.block("error", s.Error) + r.block("output", text(s.Output))
 }

@@ -13,10 +13,20 @@ type Column struct {
 	Right bool
 	// Flex marks a column that is cut when the table would be too wide.
 	Flex bool
+	// Name marks a column of names that tell the rows apart. It is cut in the
+	// middle, and only when no other column has anything left to give.
+	Name bool
+	// Min is the width that the column has at least, if that is wider than its
+	// title: for rows that come later.
+	Min int
 }
 
-// narrowestFlex is how far a column is cut at most.
-const narrowestFlex = 8
+const (
+	// narrowestFlex is how far a column is cut at most.
+	narrowestFlex = 8
+	// narrowestName is the same for a column of names.
+	narrowestName = 16
+)
 
 // gap separates two columns.
 const gap = "  "
@@ -24,53 +34,108 @@ const gap = "  "
 // Table returns rows of cells as aligned lines that fit the width of the style.
 // Cells may be coloured; text from a record is made plain by the caller.
 func Table(columns []Column, rows [][]string, s Style) string {
-	widths := make([]int, len(columns))
-	titles := make([]string, len(columns))
+	return NewLines(columns, s).Add(rows)
+}
+
+// Lines is a table that goes on: its later rows are not known yet. It is for
+// one goroutine.
+type Lines struct {
+	columns []Column
+	style   Style
+	// wanted is the widest cell of each column so far.
+	wanted []int
+	begun  bool
+}
+
+// NewLines begins a table without rows.
+func NewLines(columns []Column, s Style) *Lines {
+	l := &Lines{columns: columns, style: s, wanted: make([]int, len(columns))}
 	for i, c := range columns {
-		titles[i] = s.Palette.Dim(c.Title)
-		widths[i] = Width(c.Title)
-		for _, row := range rows {
-			widths[i] = max(widths[i], Width(row[i]))
+		l.wanted[i] = max(c.Min, Width(c.Title))
+	}
+	return l
+}
+
+// Add returns further rows as lines, the first time below the titles. A column
+// grows with its cells and never becomes narrower.
+func (l *Lines) Add(rows [][]string) string {
+	for _, row := range rows {
+		for i, cell := range row {
+			l.wanted[i] = max(l.wanted[i], Width(cell))
 		}
 	}
-	shrink(columns, widths, s.width()-len(gap)*(len(columns)-1))
+	widths := slices.Clone(l.wanted)
+	if !l.style.Whole {
+		shrink(l.columns, widths, l.style.width()-len(gap)*(len(widths)-1))
+	}
 	var b strings.Builder
-	for _, row := range slices.Concat([][]string{titles}, rows) {
-		b.WriteString(tableLine(columns, widths, row, s))
+	if !l.begun {
+		b.WriteString(l.line(widths, l.titles()))
+		l.begun = true
+	}
+	for _, row := range rows {
+		b.WriteString(l.line(widths, row))
 	}
 	return b.String()
 }
 
-func tableLine(columns []Column, widths []int, row []string, s Style) string {
-	cells := make([]string, len(row))
-	for i, text := range row {
-		text = Fit(text, widths[i])
-		if columns[i].Right {
-			cells[i] = strings.Repeat(" ", widths[i]-Width(text)) + text
-		} else {
-			cells[i] = pad(text, widths[i])
-		}
+func (l *Lines) titles() []string {
+	titles := make([]string, len(l.columns))
+	for i, c := range l.columns {
+		titles[i] = l.style.Palette.Dim(c.Title)
 	}
-	return Fit(strings.TrimRight(strings.Join(cells, gap), " "), s.width()) + "\n"
+	return titles
 }
 
-// shrink takes cells from the widest flexible column until all fit or nothing
-// is left to take.
+func (l *Lines) line(widths []int, row []string) string {
+	cells := make([]string, len(row))
+	for i, text := range row {
+		cells[i] = l.columns[i].cell(text, widths[i])
+	}
+	return l.style.fit(strings.TrimRight(strings.Join(cells, gap), " "), l.style.width()) + "\n"
+}
+
+// cell makes a text exactly as wide as its column.
+func (c Column) cell(text string, cells int) string {
+	if c.Name {
+		text = fitMiddle(text, cells)
+	}
+	text = Fit(text, cells)
+	if c.Right {
+		return strings.Repeat(" ", cells-Width(text)) + text
+	}
+	return pad(text, cells)
+}
+
+// shrink takes cells from the widest flexible column, and then from names,
+// until all fit or nothing is left to take.
 func shrink(columns []Column, widths []int, room int) {
 	excess := -room
 	for _, w := range widths {
 		excess += w
 	}
 	for ; excess > 0; excess-- {
-		widest := -1
-		for i, c := range columns {
-			if c.Flex && widths[i] > narrowestFlex && (widest < 0 || widths[i] > widths[widest]) {
-				widest = i
-			}
-		}
+		widest := widestOf(columns, widths)
 		if widest < 0 {
 			return
 		}
 		widths[widest]--
 	}
+}
+
+// widestOf is the column that gives the next cell, -1 if none can.
+func widestOf(columns []Column, widths []int) int {
+	widest, name := -1, -1
+	for i, c := range columns {
+		switch w := widths[i]; {
+		case c.Name && w > narrowestName && (name < 0 || w > widths[name]):
+			name = i
+		case c.Flex && w > narrowestFlex && (widest < 0 || w > widths[widest]):
+			widest = i
+		}
+	}
+	if widest < 0 {
+		return name
+	}
+	return widest
 }

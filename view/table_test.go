@@ -24,6 +24,46 @@ func TestTableOfFixedColumnsIsCutAtTheEdge(t *testing.T) {
 	}
 }
 
+func TestNamesAreCutLastAndInTheirMiddle(t *testing.T) {
+	t.Parallel()
+	columns := []Column{{Title: "RUN", Name: true}, {Title: "WORKFLOW", Flex: true}, {Title: "TOOK", Right: true}}
+	rows := [][]string{{"20270105T081412Z-verify-branch-0a1b2c3d", "verify-branch", "1.2s"}}
+	for width, want := range map[int]string{
+		58: "20270105T081412Z-verify-branch-0a1b2c3d  verify-bra…  1.2s",
+		40: "20270105T081…ch-0a1b2c3d  verify-…  1.2s",
+		20: "20270105…a1b2c3d  v…", // nothing left to take
+	} {
+		lines := strings.Split(Table(columns, rows, Style{Width: width}), "\n")
+		if lines[1] != want {
+			t.Errorf("at %d cells: %q, want %q", width, lines[1], want)
+		}
+	}
+}
+
+func TestATableForAFileIsWhole(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 60) + "end"
+	got := Table([]Column{{Title: "A", Flex: true}, {Title: "B"}}, [][]string{{long, "b"}}, Style{Whole: true})
+	if want := "A" + strings.Repeat(" ", len(long)-1) + "  B\n" + long + "  b\n"; got != want {
+		t.Errorf("Table = %q", got)
+	}
+	facts, block := Facts([][2]string{{"name", long}}, Style{Whole: true}), Block("name", long, Style{Whole: true})
+	if facts != "name  "+long+"\n" || block != "name\n  "+long+"\n" {
+		t.Errorf("folded:\n%s%s", facts, block)
+	}
+}
+
+// Later rows stay below the earlier ones, and a column only grows.
+func TestLinesStayAligned(t *testing.T) {
+	t.Parallel()
+	l := NewLines([]Column{{Title: "KEY"}, {Title: "STATE", Min: 7}, {Title: "TEXT", Flex: true}}, Style{Width: 32})
+	var got strings.Builder
+	for _, row := range [][]string{{"a", "ok", "x"}, {"longer", "claimed", "y"}, {"b", "ok", strings.Repeat("z", 40)}} {
+		got.WriteString(l.Add([][]string{row}))
+	}
+	golden(t, "lines.txt", got.String())
+}
+
 func TestDurationAndAge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

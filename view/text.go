@@ -48,6 +48,17 @@ func Width(line string) int { return ansi.StringWidth(line) }
 // keeps colours whole.
 func Fit(line string, cells int) string { return ansi.Truncate(line, max(cells, 0), "…") }
 
+// fitMiddle is Fit for a name whose end tells it from others: it is cut in the
+// middle.
+func fitMiddle(line string, cells int) string {
+	width := Width(line)
+	if width <= cells || cells < 3 {
+		return line
+	}
+	end := (cells - 1) / 2
+	return Fit(line, cells-end) + ansi.TruncateLeft(line, width-end, "")
+}
+
 // fold breaks a line into pieces of at most a number of cells, between words if
 // that is possible.
 func fold(line string, cells int) []string {

@@ -56,7 +56,7 @@ func newSession(base, dir, path string, env []string) (*session, error) {
 		}
 	}
 	env = append(readerEnv(env),
-		"HOME="+home, "TMPDIR="+temp, "SESSION="+base, "GIT_CONFIG_NOSYSTEM=1", "TZ=UTC", "LC_ALL=C.UTF-8",
+		"HOME="+home, "TMPDIR="+temp, "SESSION="+base, "GIT_CONFIG_NOSYSTEM=1", "TZ=UTC", "LC_ALL=C.UTF-8", "COLUMNS=80",
 		"PATH="+path+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return &session{base: base, env: env}, nil
 }
