@@ -68,6 +68,16 @@ func TestDecisionOutputCheck(t *testing.T) {
 	}
 }
 
+func TestDecisionOutputAsJSON(t *testing.T) {
+	t.Parallel()
+	wantJSON(t, workflow.DecisionOutput{Route: "verify", Reason: "r"}, `{"route":"verify","reason":"r"}`)
+	wantJSON(t, workflow.DecisionOutput{
+		Route: "blocked", Reason: "r", Evidence: []string{"e"}, NextAction: "n", Blocker: "b", Alternatives: []string{"a"}, Fingerprint: "f",
+	}, `{"route":"blocked","reason":"r","evidence":["e"],"nextAction":"n","blocker":"b","alternatives":["a"],"fingerprint":"f"}`)
+	wantJSON(t, workflow.Blocked{Blocker: "b", Evidence: []string{"e"}, Alternatives: []string{"a"}},
+		`{"blocker":"b","evidence":["e"],"alternatives":["a"]}`)
+}
+
 // wantRejected wants a *DecisionError with these problems; none at all for no
 // error.
 func wantRejected(t *testing.T, err error, want []flaw) {

@@ -67,7 +67,7 @@ func VerifyBranch(o Options) *workflow.Definition {
 	v := verifier{workspaceOf(o)}
 	return &workflow.Definition{
 		Name:     WorkflowName,
-		Revision: "1",
+		Revision: "2",
 		Input:    normalizeInput,
 		Title:    title,
 		StartAt:  nodeObserve,

@@ -30,15 +30,16 @@ func (r *checkResult) passed(candidate string) bool {
 // blocked is the decision after a check that did not pass.
 func (r *checkResult) blocked(in VerifyInput, candidate string) decision {
 	on := fmt.Sprintf("on %s, the merge of %s into %s", candidate, in.Branch, in.Target)
+	wrote := orElse(tail(r.Output, maxText), "the check wrote nothing")
 	switch {
 	case r.Outcome == workflow.TimedOut:
-		return block(ReasonCheckTimedOut, fmt.Sprintf("the check took longer than %s %s", time.Duration(in.CheckTimeout), on), r.Output)
+		return block(ReasonCheckTimedOut, fmt.Sprintf("the check took longer than %s %s", time.Duration(in.CheckTimeout), on), wrote)
 	case r.Outcome != workflow.OK:
-		return block(ReasonCheckFailed, "the check could not be run "+on, r.Output)
+		return block(ReasonCheckFailed, "the check could not be run "+on, wrote)
 	case r.ExitCode == nil:
-		return block(ReasonCheckFailed, fmt.Sprintf("the check was ended by %s %s", r.Signal, on), r.Output)
+		return block(ReasonCheckFailed, fmt.Sprintf("the check was ended by %s %s", r.Signal, on), wrote)
 	default:
-		return block(ReasonCheckFailed, fmt.Sprintf("the check ended with code %d %s", *r.ExitCode, on), r.Output)
+		return block(ReasonCheckFailed, fmt.Sprintf("the check ended with code %d %s", *r.ExitCode, on), wrote)
 	}
 }
 

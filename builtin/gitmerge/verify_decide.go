@@ -2,29 +2,22 @@ package gitmerge
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
-	"piworkflows/internal/canonical"
 	"piworkflows/internal/git"
+	"piworkflows/internal/limit"
 	"piworkflows/workflow"
 )
 
-// decision is the output of the node decide.
-type decision struct {
-	workflow.DecisionOutput
-	// Code is the reason of a blocked decision in one word.
-	Code string `json:"code,omitempty"`
-	// Alternatives are what else was considered before it was blocked.
-	Alternatives []string `json:"alternatives,omitempty"`
-	// Fingerprint identifies the facts, without times, texts and paths.
-	Fingerprint string `json:"fingerprint"`
-}
+// decision is the output of the node decide. Its Blocker is one of the Reason
+// constants.
+type decision = workflow.DecisionOutput
 
 // decide chooses the next route from the facts. It refuses to choose one again
 // that came back with the same facts.
-func decide(_ context.Context, c *workflow.Context) (any, error) {
+func decide(ctx context.Context, c *workflow.Context) (any, error) {
 	in, err := workflow.InputAs[VerifyInput](c)
 	if err != nil {
 		return nil, err
@@ -33,18 +26,35 @@ func decide(_ context.Context, c *workflow.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := choose(in, o)
-	if d.Fingerprint, err = o.fingerprint(); err != nil {
-		return nil, err
-	}
-	again, err := chosenBefore(c.View, d)
+	standing, err := guard.Standing(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if again {
-		d = d.withoutProgress(o)
+	d, err := standing.Admit(choose(in, o))
+	if again := (*workflow.NoProgressError)(nil); errors.As(err, &again) {
+		d, err = standing.Admit(withoutProgress(again, o))
 	}
-	return d, nil
+	return d, errors.Join(err, d.Check(loop.Choices(), routeBlocked))
+}
+
+// guard ends a loop that goes in circles.
+var guard = workflow.LoopGuard{Loop: loop, Facts: progress}
+
+// progress are the facts that count: what was observed, without texts and paths,
+// which may differ although nothing changed.
+func progress(_ context.Context, c *workflow.Context) (workflow.Facts, error) {
+	o, err := workflow.OutputAs[observation](c, nodeObserve)
+	if err != nil {
+		return nil, err
+	}
+	facts := workflow.Facts{"head": o.Head, "target": o.Target, "merge": o.Merge, "worktree": o.Worktree}
+	if o.Check != nil {
+		facts["check"] = checkResult{Outcome: o.Check.Outcome, Candidate: o.Check.Candidate, ExitCode: o.Check.ExitCode}
+	}
+	if o.Trouble != nil {
+		facts["trouble"] = branchOutcome{Branch: o.Trouble.Branch, Outcome: o.Trouble.Outcome}
+	}
+	return facts, nil
 }
 
 // choose applies the rules in the order of their weight: what makes the whole
@@ -52,15 +62,19 @@ func decide(_ context.Context, c *workflow.Context) (any, error) {
 func choose(in VerifyInput, o observation) decision {
 	switch {
 	case o.Head != in.Head:
-		return block(ReasonHeadChanged, fmt.Sprintf("branch %s is at %s, not at %s", in.Branch, orGone(o.Head), in.Head))
+		return block(ReasonHeadChanged, fmt.Sprintf("branch %s is at %s, not at %s", in.Branch, orGone(o.Head), in.Head),
+			at(in.Branch, o.Head))
 	case o.Target != in.Onto:
-		return block(ReasonTargetChanged, fmt.Sprintf("target %s is at %s, not at %s any more", in.Target, orGone(o.Target), in.Onto))
+		return block(ReasonTargetChanged, fmt.Sprintf("target %s is at %s, not at %s any more", in.Target, orGone(o.Target), in.Onto),
+			at(in.Target, o.Target))
 	case o.Merge == nil:
 		return route(routeMerge, "there is no merge of these commits yet")
 	case o.Merge.Unrelated:
-		return block(ReasonUnrelated, fmt.Sprintf("%s and %s have no common ancestor", in.Branch, in.Target))
+		return block(ReasonUnrelated, fmt.Sprintf("%s and %s have no common ancestor", in.Branch, in.Target),
+			fmt.Sprintf("%s and %s have no merge base", in.Head, in.Onto))
 	case o.Merge.Candidate == "":
-		return block(ReasonConflict, fmt.Sprintf("%s and %s both changed %s", in.Branch, in.Target, o.Merge.conflicts()))
+		return block(ReasonConflict, fmt.Sprintf("%s and %s both changed %s", in.Branch, in.Target, o.Merge.conflicts()),
+			o.Merge.Conflicts...)
 	case o.Check.passed(o.Merge.Candidate):
 		return route(routeComplete, "the merged tree passed its check, and both branches are where they were")
 	case o.Check != nil:
@@ -73,15 +87,21 @@ func choose(in VerifyInput, o observation) decision {
 }
 
 func route(name, reason string) decision {
-	return decision{DecisionOutput: workflow.DecisionOutput{Route: name, Reason: reason}}
+	return decision{Route: name, Reason: limit.Text(reason, workflow.MaxDecisionText)}
 }
 
 func block(code, reason string, evidence ...string) decision {
 	d := route(routeBlocked, reason)
-	d.Code, d.Evidence = code, evidence
+	d.Blocker = code
+	for _, text := range evidence {
+		d.Evidence = append(d.Evidence, limit.Text(text, workflow.MaxDecisionText))
+	}
 	d.Alternatives = []string{alternatives[code]}
 	return d
 }
+
+// at is the evidence of where a branch was observed.
+func at(branch, commit string) string { return git.BranchRef(branch) + " is at " + orGone(commit) }
 
 // alternatives says, for each blocker, why no other route is open.
 var alternatives = map[string]string{
@@ -95,56 +115,21 @@ var alternatives = map[string]string{
 }
 
 // withoutProgress replaces a route that would only repeat itself.
-func (d decision) withoutProgress(o observation) decision {
-	reason := fmt.Sprintf("route %s came back with the same facts", d.Route)
-	var evidence []string
+func withoutProgress(again *workflow.NoProgressError, o observation) decision {
+	reason := fmt.Sprintf("route %s came back with the same facts", again.Route)
+	evidence := "attempt " + again.AttemptID + " chose it on the same " + strings.Join(again.Facts, ", ")
 	if o.Trouble != nil {
 		reason += fmt.Sprintf(": %s %s", o.Trouble.Branch, o.Trouble.Outcome)
-		evidence = []string{tail(o.Trouble.Error, maxText)}
+		evidence = orElse(tail(o.Trouble.Error, maxText), evidence)
 	}
-	stuck := block(ReasonNoProgress, reason, evidence...)
-	stuck.Fingerprint = d.Fingerprint
-	return stuck
+	return block(ReasonNoProgress, reason, evidence)
 }
 
-// fingerprint covers the facts that count as progress. It leaves out texts and
-// paths, which may differ although nothing changed.
-func (o *observation) fingerprint() (string, error) {
-	facts := *o
-	facts.Path = ""
-	if o.Trouble != nil {
-		facts.Trouble = &branchOutcome{Branch: o.Trouble.Branch, Outcome: o.Trouble.Outcome}
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
 	}
-	if o.Check != nil {
-		facts.Check = &checkResult{Outcome: o.Check.Outcome, Candidate: o.Check.Candidate, ExitCode: o.Check.ExitCode}
-	}
-	raw, err := canonical.Marshal(facts)
-	if err != nil {
-		return "", err
-	}
-	return canonical.Fingerprint(raw)
-}
-
-// chosenBefore looks for the same route with the same facts in the steps so far:
-// there is no other memory, so it holds across a resume.
-func chosenBefore(v workflow.View, d decision) (bool, error) {
-	if d.Route == routeComplete || d.Route == routeBlocked {
-		return false, nil
-	}
-	for i := range v.Steps() {
-		step := v.Step(i)
-		if step.NodeID != nodeDecide || step.Outcome != workflow.OK {
-			continue
-		}
-		var earlier decision
-		if err := json.Unmarshal(step.Output, &earlier); err != nil {
-			return false, fmt.Errorf("read an earlier decision: %w", err)
-		}
-		if earlier.Route == d.Route && earlier.Fingerprint == d.Fingerprint {
-			return true, nil
-		}
-	}
-	return false, nil
+	return text
 }
 
 func orGone(commit string) string {

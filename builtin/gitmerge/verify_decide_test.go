@@ -88,14 +88,11 @@ func TestChoose(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			d := choose(testInput, test.o)
-			if d.Route != test.route || d.Code != test.code {
-				t.Errorf("route %s, code %s; want %s, %s", d.Route, d.Code, test.route, test.code)
+			if d.Route != test.route || d.Blocker != test.code {
+				t.Errorf("route %s, code %s; want %s, %s", d.Route, d.Blocker, test.route, test.code)
 			}
-			if d.Reason == "" {
-				t.Error("no reason")
-			}
-			if test.route == routeBlocked && (len(d.Alternatives) != 1 || d.Alternatives[0] == "") {
-				t.Errorf("alternatives %q", d.Alternatives)
+			if err := d.Check(loop.Choices(), routeBlocked); err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -199,7 +196,7 @@ func TestDecideStopsWithoutProgress(t *testing.T) {
 			for _, o := range test.turns {
 				d := record.turn(t, o)
 				if d.Route == routeBlocked {
-					d.Route = d.Code
+					d.Route = d.Blocker
 				}
 				got = append(got, d.Route)
 			}
@@ -221,12 +218,34 @@ func TestNoProgressNamesTheTrouble(t *testing.T) {
 	}
 }
 
-// A decision is read back from the record as it was written.
-func TestDecisionIsOneObject(t *testing.T) {
+// A route grants nothing: who completes without a proof has a defect, and the
+// run fails.
+func TestCompleteAsksForTheProof(t *testing.T) {
 	t.Parallel()
-	raw, err := json.Marshal(decision{DecisionOutput: workflow.DecisionOutput{Route: "r", Reason: "x"}, Code: "C", Fingerprint: "f"})
-	if err != nil || string(raw) != `{"route":"r","reason":"x","code":"C","fingerprint":"f"}` {
-		t.Errorf("%s, %v", raw, err)
+	input, err := json.Marshal(testInput)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]observation{
+		"no merge":          seen(),
+		"no check":          seen(prepared),
+		"failed":            seen(checked(1)),
+		"timed out":         seen(checkEnded(workflow.TimedOut)),
+		"another candidate": seen(checked(0), func(o *observation) { o.Check.Candidate = testHead }),
+		"head moved":        seen(checked(0), func(o *observation) { o.Head = testOnto }),
+		"target moved":      seen(checked(0), func(o *observation) { o.Target = "" }),
+	}
+	for name, o := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var record recordView
+			record.add(t, nodeObserve, workflow.OK, o)
+			record.add(t, nodeDecide, workflow.OK, route(routeComplete, "it looks good"))
+			out, err := verifier{}.complete(t.Context(), &workflow.Context{Input: input, View: &record})
+			if err == nil || !strings.Contains(err.Error(), "not proven") {
+				t.Errorf("%+v, %v", out, err)
+			}
+		})
 	}
 }
 

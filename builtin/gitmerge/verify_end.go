@@ -71,7 +71,7 @@ func ending(c *workflow.Context) (VerifyOutput, observation, error) {
 		return VerifyOutput{}, o, err
 	}
 	out := VerifyOutput{
-		Reason: d.Code, Message: d.Reason, Head: in.Head, Onto: in.Onto,
+		Reason: d.Blocker, Message: d.Reason, Head: in.Head, Onto: in.Onto,
 		Evidence: d.Evidence, Alternatives: d.Alternatives,
 	}
 	if o.Merge != nil {
