@@ -36,6 +36,19 @@ type verdict struct {
 	err     error           // all else
 }
 
+// code is the stable code of an attempt that was not ok: the one with which the
+// run ends if no edge follows.
+func (v verdict) code() string {
+	switch {
+	case v.outcome == workflow.Cancelled:
+		return CodeCancelled
+	case v.outcome == workflow.TimedOut && !fatal(v.err):
+		return CodeTimeout
+	default:
+		return codeOf(v.err, CodeNode)
+	}
+}
+
 // errOver is the cause with which the context of an ended attempt ends.
 var errOver = errors.New("the attempt is over")
 

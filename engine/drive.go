@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -11,25 +10,29 @@ import (
 	"piworkflows/workflow"
 )
 
-// ending is how a run ends.
-type ending struct {
-	status    runbundle.Status
-	output    json.RawMessage // completed and waiting
-	waitingOn string
-	err       error // all else
-	code      string
-	// interrupted says that the host stopped; the run did not end by itself.
-	interrupted bool
+// place is where a run begins or goes on.
+type place struct {
+	// next is the node that runs next, unless the run ends at once with end.
+	next string
+	end  *ending
+	// taken is how many steps count towards the limit already.
+	taken int
 }
 
-// drive runs the graph to its end; it is the goroutine of the run.
-func (r *Run) drive(started runbundle.Event) {
+// drive runs the graph to its end; it is the goroutine of the run. The events
+// that were recorded before it began are told first.
+func (r *Run) drive(recorded []runbundle.Event, at place) {
 	defer close(r.done)
 	defer r.cancel(nil)
-	r.observe(started)
-	end := r.walk()
-	recorded := r.conclude(end)
-	r.result = r.resultOf(end, recorded)
+	for _, e := range recorded {
+		r.observe(e)
+	}
+	end := r.walk(at)
+	if end.parked {
+		r.result = r.leave()
+		return
+	}
+	r.result = r.resultOf(end, r.conclude(end))
 	r.cleanup(end)
 	if err := r.w.Close(); err != nil {
 		r.e.o.Logger.ErrorContext(r.base, "run bundle not closed cleanly", "runId", r.o.RunID, "error", err)
@@ -37,12 +40,14 @@ func (r *Run) drive(started runbundle.Event) {
 }
 
 // walk runs one node after the other.
-func (r *Run) walk() *ending {
-	most := r.maxSteps()
-	next := r.graph.StartAt()
-	for step := 1; ; step++ {
-		if err := context.Cause(r.ctx); err != nil {
-			return r.stopped(err)
+func (r *Run) walk(at place) *ending {
+	if at.end != nil {
+		return at.end
+	}
+	most, next := r.maxSteps(), at.next
+	for step := at.taken + 1; ; step++ {
+		if end := r.border(); end != nil {
+			return end
 		}
 		if step > most {
 			return failure(&MaxStepsError{Workflow: r.graph.Name(), Max: most})
@@ -52,6 +57,19 @@ func (r *Run) walk() *ending {
 			return end
 		}
 	}
+}
+
+// border is where a run is held or told to end between two steps.
+func (r *Run) border() *ending {
+	if r.ctx.Err() == nil {
+		if err := r.hold(); err != nil {
+			return failure(err)
+		}
+	}
+	if err := context.Cause(r.ctx); err != nil {
+		return r.stopped(err)
+	}
+	return nil
 }
 
 func (r *Run) maxSteps() int {
@@ -73,17 +91,18 @@ func (r *Run) step(id string) (next string, end *ending) {
 	}
 	v := a.run()
 	r.tellUnsettled(a, v.err)
-	if s := r.stop(v.err); s != nil && s.interrupt {
+	if s := r.stop(v.err); s != nil && s.order != toCancel {
 		return "", r.stopped(v.err) // the attempt is left without an end
 	}
 	if err := r.record(a, v); err != nil {
 		return "", failure(err)
 	}
-	return r.after(node, v)
+	result, _ := r.view().Result(id)
+	return r.after(node, v, result)
 }
 
 // after decides what follows a recorded attempt.
-func (r *Run) after(node workflow.Node, v verdict) (next string, end *ending) {
+func (r *Run) after(node workflow.Node, v verdict, result workflow.Result) (next string, end *ending) {
 	if v.outcome == workflow.Cancelled {
 		return "", r.stopped(v.err)
 	}
@@ -93,7 +112,11 @@ func (r *Run) after(node workflow.Node, v verdict) (next string, end *ending) {
 	if node.Type() == workflow.TypeCheckpoint && v.outcome == workflow.OK {
 		return "", &ending{status: runbundle.Waiting, waitingOn: node.NodeID(), output: v.output}
 	}
-	result, _ := r.view().Result(node.NodeID())
+	return r.route(v, result)
+}
+
+// route asks the edge of a node.
+func (r *Run) route(v verdict, result workflow.Result) (next string, end *ending) {
 	next, done, err := r.graph.Route(result)
 	switch {
 	case errors.Is(err, workflow.ErrUnrouted):
@@ -111,7 +134,8 @@ func (r *Run) after(node workflow.Node, v verdict) (next string, end *ending) {
 func fatal(err error) bool {
 	var unsettled *UnsettledError
 	var record *RecordError
-	return errors.As(err, &unsettled) || errors.As(err, &record)
+	var past *pastError
+	return errors.As(err, &unsettled) || errors.As(err, &record) || errors.As(err, &past) && past.code == CodeUnsettled
 }
 
 // tellUnsettled logs work that goes on although its attempt ended, because a
@@ -120,72 +144,6 @@ func (r *Run) tellUnsettled(a *attempt, err error) {
 	if unsettled := (*UnsettledError)(nil); errors.As(err, &unsettled) {
 		r.e.o.Logger.WarnContext(r.base, "work of an ended attempt goes on",
 			"runId", r.o.RunID, "node", a.node.NodeID(), "attemptId", a.c.AttemptID, "error", err)
-	}
-}
-
-// unrouted is the end of a run whose last attempt was not ok.
-func unrouted(v verdict) *ending {
-	if v.outcome == workflow.TimedOut {
-		return &ending{status: runbundle.TimedOut, err: v.err, code: CodeTimeout}
-	}
-	return &ending{status: runbundle.Failed, err: v.err, code: codeOf(v.err, CodeNode)}
-}
-
-func failure(err error) *ending {
-	return &ending{status: runbundle.Failed, err: err, code: codeOf(err, CodeNode)}
-}
-
-// stopped is the end of a run that was told to end.
-func (r *Run) stopped(err error) *ending {
-	if s := r.stop(err); s != nil && s.interrupt {
-		return &ending{status: runbundle.Failed, err: s, code: runbundle.CodeInterrupted, interrupted: true}
-	}
-	return &ending{status: runbundle.Cancelled, err: err, code: CodeCancelled}
-}
-
-// stop returns the order to end that err carries, if it is the one of this run.
-func (r *Run) stop(err error) *stop {
-	var s *stop
-	if cause := context.Cause(r.ctx); cause != nil && errors.As(cause, &s) && errors.Is(err, s) {
-		return s
-	}
-	return nil
-}
-
-// conclude records the end of the run.
-func (r *Run) conclude(end *ending) error {
-	return r.append(runbundle.Draft{At: r.e.o.Clock.Now(), Payload: end.payload()})
-}
-
-func (end *ending) payload() runbundle.Payload {
-	switch {
-	case end.interrupted:
-		return runbundle.RunInterrupted{Error: textOf(end.err)}
-	case end.err != nil:
-		return runbundle.RunEnded{Status: end.status, Error: textOf(end.err), ErrorCode: end.code}
-	default:
-		return runbundle.RunEnded{Status: end.status, WaitingOn: end.waitingOn, FinalOutput: end.output}
-	}
-}
-
-// resultOf tells the end and what of it is on disk.
-func (r *Run) resultOf(end *ending, recorded error) Result {
-	result := Result{
-		RunID: r.o.RunID, Status: end.status, FinalOutput: end.output, WaitingOn: end.waitingOn,
-		ErrorCode: end.code, Interrupted: end.interrupted, Err: recorded,
-	}
-	if end.err != nil {
-		result.Error = textOf(end.err)
-	}
-	if recorded == nil || r.w.Ended() {
-		return result
-	}
-	// What kept the run from going on says more than that it could not be told.
-	if first := (*RecordError)(nil); errors.As(end.err, &first) {
-		recorded = end.err
-	}
-	return Result{
-		RunID: r.o.RunID, Status: runbundle.Running, Error: textOf(recorded), ErrorCode: codeOf(recorded, CodeRecord), Err: recorded,
 	}
 }
 
@@ -200,7 +158,7 @@ func (r *Run) record(a *attempt, v verdict) error {
 		ended.Output = v.output
 		r.count(a.node)
 	} else {
-		ended.Error = textOf(v.err)
+		ended.Error, ended.ErrorCode = textOf(v.err), v.code()
 	}
 	return r.append(runbundle.Draft{At: now, NodeID: a.node.NodeID(), AttemptID: a.c.AttemptID, Payload: ended})
 }

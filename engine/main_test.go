@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,8 @@ type rig struct {
 	clock   *watched
 	options engine.Options
 	start   engine.StartOptions
+	// begun holds the run that goes on.
+	begun chan *engine.Run
 
 	mu     sync.Mutex
 	events []runbundle.Event
@@ -87,7 +90,7 @@ const runID = "20270105T081500Z-greet-0a1b2c3d"
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, clock: newWatched()}
+	r := &rig{t: t, clock: newWatched(), begun: make(chan *engine.Run, 1)}
 	ids := 0
 	r.options = engine.Options{
 		Clock: r.clock, RunsDir: filepath.Join(t.TempDir(), "runs"),
@@ -108,15 +111,43 @@ func (r *rig) observe(e runbundle.Event, _ workflow.View) {
 
 func (r *rig) begin(d *workflow.Definition) *engine.Run {
 	r.t.Helper()
-	g, err := workflow.Compile(d)
+	return r.took(engine.New(r.options).Start(r.t.Context(), r.graph(d), r.start))
+}
+
+// resume takes up the run that was begun.
+func (r *rig) resume(d *workflow.Definition) *engine.Run {
+	r.t.Helper()
+	return r.took(engine.New(r.options).Resume(r.t.Context(), r.graph(d), engine.ResumeOptions{
+		RunID: r.start.RunID, Fence: r.start.Fence, Observe: r.start.Observe,
+	}))
+}
+
+func (r *rig) took(run *engine.Run, err error) *engine.Run {
+	r.t.Helper()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	run, err := engine.New(r.options).Start(r.t.Context(), g, r.start)
-	if err != nil {
-		r.t.Fatal(err)
+	select {
+	case <-r.begun: // an earlier one
+	default:
 	}
+	r.begun <- run
 	return run
+}
+
+// at acts on the goroutine of the run when the n-th event of a type is told.
+func (r *rig) at(kind runbundle.EventType, n int, act func(run *engine.Run)) {
+	told := r.start.Observe
+	r.start.Observe = func(e runbundle.Event, v workflow.View) {
+		told(e, v)
+		if e.Type == kind {
+			if n--; n == 0 {
+				run := <-r.begun
+				r.begun <- run
+				act(run)
+			}
+		}
+	}
 }
 
 // run runs a workflow to its end and checks what must hold of every record.
@@ -128,6 +159,10 @@ func (r *rig) run(d *workflow.Definition) (engine.Result, *runbundle.Bundle) {
 func (r *rig) finish(run *engine.Run) (engine.Result, *runbundle.Bundle) {
 	r.t.Helper()
 	result := run.Wait()
+	select {
+	case <-r.begun:
+	default: // it was not begun by this rig
+	}
 	if result.Err != nil {
 		r.t.Fatalf("not recorded: %v", result.Err)
 	}
@@ -212,3 +247,37 @@ var enough = func() int {
 }()
 
 var errFull = syscall.ENOSPC
+
+// payloadOf returns the payload of the one event of a type.
+func payloadOf(t *testing.T, b *runbundle.Bundle, kind runbundle.EventType) string {
+	t.Helper()
+	found := ""
+	for _, e := range b.Events {
+		if e.Type == kind {
+			if found != "" {
+				t.Errorf("more than one %s", kind)
+			}
+			found = string(e.Payload)
+		}
+	}
+	return found
+}
+
+// contents returns all files below a folder.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}

@@ -44,6 +44,9 @@ type Result struct {
 	// Interrupted says that the last event is run_interrupted: the host stopped.
 	// Status is then runbundle.Failed, but the run did not fail by itself.
 	Interrupted bool
+	// Parked says that the run was parked: it has no end, nothing of it is left
+	// running, and Resume takes it up again. Status is runbundle.Running.
+	Parked bool
 	// Err is set if the record on disk is not complete, for example because the
 	// claim was lost (lease.ErrLost) or the disk is full. Status is then
 	// runbundle.Running if no end could be recorded: the bundle stays as it is
@@ -68,6 +71,8 @@ type Run struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
+	gate gate
+
 	// sent counts the messages of each notify node; only the goroutine of the
 	// run uses it.
 	sent map[string]int
@@ -79,9 +84,18 @@ type Run struct {
 // stop is why a run was told to end. Each is compared by its address, so that
 // the end of another run, returned by a callback, is not taken for ours.
 type stop struct {
-	interrupt bool
-	reason    string
+	order  order
+	reason string
 }
+
+// order is what a run that is told to end does.
+type order int
+
+const (
+	toCancel order = iota
+	toInterrupt
+	toPark
+)
 
 func (s *stop) Error() string { return s.reason }
 
@@ -91,8 +105,8 @@ func (r *Run) ID() string { return r.o.RunID }
 // Dir returns the folder of the bundle.
 func (r *Run) Dir() string { return r.w.Dir() }
 
-// Wait blocks until the run has ended, its commands are reaped and its bundle
-// is closed.
+// Wait blocks until the run has ended or is parked, its commands are reaped and
+// its bundle is closed.
 func (r *Run) Wait() Result {
 	<-r.done
 	return r.result
@@ -101,13 +115,30 @@ func (r *Run) Wait() Result {
 // Done is closed when Wait would return at once.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
+// Pause holds the run when the running attempt has ended, before the next one
+// begins; a run that ends with that attempt is not held. It returns at once: the
+// event run_paused tells that the run is held. A second call does nothing.
+// Spec: workflow engine, Pause, resume, cancel, park.
+func (r *Run) Pause() { r.gate.shut() }
+
+// Resume lets a paused run go on; the event run_resumed tells it if the run was
+// held already. It does nothing else.
+func (r *Run) Resume() { r.gate.open() }
+
+// Park takes the run out of this process without ending it, for Engine.Resume:
+// the running attempt is ended and forgotten, and its node begins anew then. A
+// pause stays recorded, but the resumed run is not paused. It returns at once;
+// Wait tells when the bundle is free. A run that is told to end already stays as
+// it is.
+func (r *Run) Park() { r.cancel(&stop{order: toPark, reason: "the run was parked"}) }
+
 // Cancel ends the run as cancelled, which is never routed. It returns at once;
-// Wait tells the end. A run that ended already, or is being interrupted, stays
-// as it is.
-func (r *Run) Cancel() { r.cancel(&stop{reason: "the run was cancelled"}) }
+// Wait tells the end. A run that ended already, or is told to end otherwise,
+// stays as it is.
+func (r *Run) Cancel() { r.cancel(&stop{order: toCancel, reason: "the run was cancelled"}) }
 
 // Interrupt ends the run because its host stops: the running attempt is ended
 // and left without an end in the record, and the last event is run_interrupted.
-// It returns at once; Wait tells the end. A run that ended already, or is being
-// cancelled, stays as it is.
-func (r *Run) Interrupt(reason string) { r.cancel(&stop{interrupt: true, reason: reason}) }
+// It returns at once; Wait tells the end. A run that ended already, or is told to
+// end otherwise, stays as it is.
+func (r *Run) Interrupt(reason string) { r.cancel(&stop{order: toInterrupt, reason: reason}) }

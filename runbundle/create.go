@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"piworkflows/clock"
@@ -53,8 +55,9 @@ type Init struct {
 	WorkflowName string
 	// Title may be empty.
 	Title string
-	// Source is the JSON of where the definition comes from; nil if unknown.
-	Source json.RawMessage
+	// Source is the JSON of where the definition comes from, Sources that of the
+	// definitions that it includes; nil if unknown, or if there are none.
+	Source, Sources json.RawMessage
 	// Digest identifies the definition; it may be empty.
 	Digest string
 	// Snapshot is the definition as workflow.json keeps it, with the order of
@@ -63,11 +66,34 @@ type Init struct {
 	// Input is the normalised run input; nil is null.
 	Input     json.RawMessage
 	StartedAt time.Time
+	// Parent is the state of the waiting run that this one continues; nil for
+	// every other run. Its outputs, results and steps are carried over.
+	Parent *State
+	// Insistence is told in the first event.
+	Insistence Insistence
 }
 
 // Started returns the first event of the run.
 func (i Init) Started() Draft {
-	return Draft{At: i.StartedAt, Payload: RunStarted{WorkflowName: i.WorkflowName, RunTitle: i.Title, Input: i.input()}}
+	s := i.state()
+	started := s.started()
+	started.Insistence = i.Insistence
+	return Draft{At: i.StartedAt, Payload: started}
+}
+
+// Started returns the first event of a run whose owner died before it. Nobody
+// who has the state of a run with events needs it.
+func (s *State) Started() Draft { return Draft{At: s.StartedAt.Time, Payload: s.started()} }
+
+func (s *State) started() RunStarted {
+	started := RunStarted{
+		WorkflowName: s.WorkflowName, RunTitle: s.RunTitle, Input: s.Input,
+		ContinuedFrom: s.ParentRunID, CarriedSteps: s.CarriedStepCount,
+	}
+	if carried := s.CarriedStepCount; carried > 0 && carried <= len(s.Steps) {
+		started.Checkpoint = s.Steps[carried-1].NodeID // a run waits after its last step
+	}
+	return started
 }
 
 func (i Init) input() json.RawMessage {
@@ -79,11 +105,23 @@ func (i Init) input() json.RawMessage {
 
 func (i Init) state() State {
 	started := At(i.StartedAt)
-	return State{
+	s := State{
 		Schema: stateSchema, RunID: i.RunID, WorkflowName: i.WorkflowName, RunTitle: i.Title,
-		WorkflowSource: i.Source, DefinitionDigest: i.Digest, StartedAt: started, UpdatedAt: started, Status: Running,
+		WorkflowSource: i.Source, WorkflowSources: i.Sources, DefinitionDigest: i.Digest,
+		StartedAt: started, UpdatedAt: started, Status: Running,
 		Input: i.input(), Outputs: map[string]json.RawMessage{}, Results: map[string]Result{}, Steps: []Step{}, Updates: []Update{},
 	}
+	if i.Parent != nil {
+		s.carry(i.Parent)
+	}
+	return s
+}
+
+// carry takes over what a waiting run leaves to its continuation, without
+// sharing anything that later events change.
+func (s *State) carry(parent *State) {
+	s.ParentRunID, s.CarriedStepCount = parent.RunID, len(parent.Steps)
+	s.Outputs, s.Results, s.Steps = maps.Clone(parent.Outputs), maps.Clone(parent.Results), slices.Clip(parent.Steps)
 }
 
 // Create makes the bundle of a new run in a folder of bundles, which is made if

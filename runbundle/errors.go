@@ -10,7 +10,7 @@ var (
 	// ErrExists matches every *ExistsError.
 	ErrExists = errors.New("run bundle exists")
 	// ErrEnded refuses an event after the end of a run: a terminal bundle never
-	// changes.
+	// changes. It matches every *EndedError.
 	ErrEnded = errors.New("the run has ended and its bundle does not change any more")
 	// ErrClosed refuses to write through a writer after Close.
 	ErrClosed = errors.New("the run bundle is closed")
@@ -38,6 +38,25 @@ func (*ExistsError) Is(target error) bool { return target == ErrExists }
 
 // ErrorCode is the stable code of the error.
 func (*ExistsError) ErrorCode() string { return "run_exists" }
+
+// EndedError says that a run has ended, so that it cannot go on in its bundle.
+type EndedError struct {
+	RunID  string
+	Status Status
+}
+
+func (e *EndedError) Error() string {
+	if e.Status == Waiting {
+		return fmt.Sprintf("run %s waits for an answer and goes on in a continuation: answer it", e.RunID)
+	}
+	return fmt.Sprintf("run %s has ended as %s and its bundle does not change any more: start the workflow anew", e.RunID, e.Status)
+}
+
+// Is makes every EndedError match ErrEnded.
+func (*EndedError) Is(target error) bool { return target == ErrEnded }
+
+// ErrorCode is the stable code of the error.
+func (*EndedError) ErrorCode() string { return "run_ended" }
 
 // CorruptError says that a file of a bundle is not what the format says.
 // Nothing of the bundle was changed.

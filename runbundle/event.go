@@ -75,6 +75,10 @@ func (t EventType) scope() Scope {
 	}
 }
 
+// shown reports whether the projections show an event of the type at once:
+// people look at them while a run is held.
+func (t EventType) shown() bool { return t == EventRunPaused || t == EventRunResumed }
+
 // ends reports whether an event of the type is the last of its trace.
 func (t EventType) ends() bool {
 	switch t {

@@ -99,7 +99,7 @@ func (p NodeEnded) fold(s *State, e Event) {
 	s.Steps = append(s.Steps, Step{
 		AttemptID: r.AttemptID, NodeID: r.NodeID, NodeType: r.NodeType, Outcome: r.Outcome,
 		StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Prompt: s.attempt.prompt, Output: r.Output, Error: r.Error,
-		Action: p.Action, Conversation: p.Conversation,
+		ErrorCode: p.ErrorCode, Action: p.Action, Conversation: p.Conversation,
 	})
 	s.clearAttempt()
 }

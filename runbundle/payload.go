@@ -18,6 +18,21 @@ type RunStarted struct {
 	WorkflowName string          `json:"workflowName"`
 	RunTitle     string          `json:"runTitle,omitempty"`
 	Input        json.RawMessage `json:"input"`
+	// ContinuedFrom is the run that a continuation continues, Checkpoint the node
+	// at which that run waits. Both are empty for every other run.
+	ContinuedFrom string `json:"continuedFrom,omitempty"`
+	Checkpoint    string `json:"checkpoint,omitempty"`
+	// CarriedSteps is how many steps a continuation has from its parent; it is
+	// never zero, because the checkpoint is one of them.
+	CarriedSteps int `json:"carriedSteps,omitempty"`
+	Insistence
+}
+
+// Insistence says that a run goes on under another definition than the one
+// that it was recorded with, because somebody insisted. The two go together.
+type Insistence struct {
+	WorkflowSourceMismatch bool `json:"workflowSourceMismatch,omitempty"`
+	Forced                 bool `json:"forced,omitempty"`
 }
 
 // NodeStarted opens an attempt.
@@ -46,16 +61,27 @@ type NodeEnded struct {
 	// Output is set if the outcome is ok, null if the node has none.
 	Output json.RawMessage `json:"output,omitempty"`
 	// Error is set for every other outcome.
-	Error        string        `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
+	// ErrorCode is the stable code that goes with Error. It is ours, as that of
+	// State is: without it a run that is resumed here would end otherwise.
+	ErrorCode    string        `json:"errorCode,omitempty"`
 	Action       *Receipt      `json:"action,omitempty"`
 	Conversation *Conversation `json:"conversation,omitempty"`
 }
 
-// RunPaused and RunResumed hold a run at the border of a step and let it go on.
+// RunPaused holds a run at the border of a step until RunResumed.
 type RunPaused struct{}
 
-// RunResumed lets a run go on.
-type RunResumed struct{}
+// RunResumed lets a run go on: after a pause, without any field; or under a new
+// owner, after the old one parked it or died.
+type RunResumed struct {
+	// ResumeAt is the node that runs next; empty if the run ends at once.
+	ResumeAt string `json:"resumeAt,omitempty"`
+	// ReplayedSteps is how many steps are recorded and not run again. It is set,
+	// to zero too, under a new owner only.
+	ReplayedSteps *int `json:"replayedSteps,omitempty"`
+	Insistence
+}
 
 // RunEnded is the last event of a run that ended by itself or was cancelled.
 type RunEnded struct {
@@ -92,7 +118,7 @@ func (e Event) Decode() (Payload, error) {
 	case EventRunPaused:
 		return RunPaused{}, nil
 	case EventRunResumed:
-		return RunResumed{}, nil
+		return decode[RunResumed](e)
 	case EventRunInterrupted:
 		return decode[RunInterrupted](e)
 	case EventRunCompleted, EventRunWaiting, EventRunFailed, EventRunTimedOut, EventRunCancelled:

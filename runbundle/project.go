@@ -33,8 +33,8 @@ type shown struct {
 
 // follow rewrites the projections if it is time. A failure is told and tried
 // again: the trace has everything.
-func (w *Writer) follow(ctx context.Context) {
-	if w.due() {
+func (w *Writer) follow(ctx context.Context, kind EventType) {
+	if kind.shown() || w.due() {
 		w.tryProject(ctx)
 	}
 	select {

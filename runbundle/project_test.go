@@ -77,15 +77,15 @@ func TestOldProjectionIsRenewedAtTheNextEvent(t *testing.T) {
 	w := b.create(t)
 	w.add(b.init().Started())
 	// Never quiet, and too little for the trace to have grown by much.
-	for age := 200 * time.Millisecond; age < 4900*time.Millisecond; age += 200 * time.Millisecond {
-		b.clock.Advance(199 * time.Millisecond)
-		w.add(run(runbundle.RunPaused{}))
+	for range 20 {
+		b.clock.Advance(244 * time.Millisecond)
+		w.add(node("a", 1, runbundle.NodeStarted{NodeType: "compute"}))
 	}
 	if got := b.shownSeq(t); got != 0 {
 		t.Fatalf("projected %d before its time", got)
 	}
 	b.clock.Advance(199 * time.Millisecond)
-	last := w.add(run(runbundle.RunPaused{})).Seq
+	last := w.add(node("a", 1, runbundle.NodeStarted{NodeType: "compute"})).Seq
 	if got := b.shownSeq(t); got != last {
 		t.Fatalf("projected %d of %d", got, last)
 	}

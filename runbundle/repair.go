@@ -26,7 +26,7 @@ func MarkInterrupted(ctx context.Context, o Options, dir, reason string) (State,
 	if b.State.Status.Terminal() && !b.stale {
 		return b.State, nil
 	}
-	w, err := adopt(ctx, o.withDefaults(), dir)
+	w, err := adopt(ctx, o.withDefaults(), dir, nil)
 	if err != nil {
 		return State{}, fmt.Errorf("interrupt run %s: %w", b.State.RunID, err)
 	}
@@ -39,21 +39,48 @@ func MarkInterrupted(ctx context.Context, o Options, dir, reason string) (State,
 	return w.State(), w.Close()
 }
 
-// adopt becomes the owner of an existing bundle and repairs it.
-func adopt(ctx context.Context, o Options, dir string) (*Writer, error) {
+// Open becomes the owner of the bundle of a run that has not ended: its last
+// owner parked it, or died. What of the trace is whole is folded in, a torn line
+// is cut off. Before anything is changed, admit (which may be nil) is asked with
+// the lock held, and its error refuses; it must not keep the bundle, which holds
+// every event. The errors of Read come back as they are; a run that has ended
+// gives an *EndedError, and if its owner died before the projections showed the
+// end, they are brought up to date; an owner that lives gives an oslock.ErrHeld.
+func Open(ctx context.Context, o Options, dir string, admit func(*Bundle) error) (*Writer, error) {
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	if m.Status.Terminal() { // it comes last, so all of the bundle shows the end
+		return nil, &EndedError{RunID: m.RunID, Status: m.Status}
+	}
+	w, err := adopt(ctx, o.withDefaults(), dir, admit)
+	if err != nil {
+		return nil, fmt.Errorf("open the bundle of run %s: %w", m.RunID, err)
+	}
+	if w.ended {
+		ended := &EndedError{RunID: m.RunID, Status: w.state.Status}
+		return nil, errors.Join(ended, w.Close())
+	}
+	return w, nil
+}
+
+// adopt becomes the owner of an existing bundle and repairs it. A run that has
+// not ended must be admitted, if there is somebody to ask.
+func adopt(ctx context.Context, o Options, dir string, admit func(*Bundle) error) (*Writer, error) {
 	lock, err := oslock.TryLock(filepath.Join(dir, lockFile))
 	if err != nil {
 		return nil, err // it names the lock, the caller the run
 	}
 	w := newWriter(o, dir, State{})
 	w.lock = lock
-	if err := w.takeOver(ctx); err != nil {
+	if err := w.takeOver(ctx, admit); err != nil {
 		return nil, errors.Join(err, w.release(false))
 	}
 	return w, nil
 }
 
-func (w *Writer) takeOver(ctx context.Context) error {
+func (w *Writer) takeOver(ctx context.Context, admit func(*Bundle) error) error {
 	if err := w.o.Fence(ctx); err != nil {
 		return err
 	}
@@ -63,6 +90,11 @@ func (w *Writer) takeOver(ctx context.Context) error {
 	}
 	w.state, w.manifest, w.stale = b.State, b.Manifest, b.stale
 	w.ended = b.State.Status.Terminal()
+	if admit != nil && !w.ended {
+		if err := admit(b); err != nil {
+			return err
+		}
+	}
 	if err := w.tidy(b); err != nil {
 		return err
 	}

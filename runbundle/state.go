@@ -122,10 +122,13 @@ type Step struct {
 	// all else and before the prompt was built.
 	Prompt json.RawMessage `json:"prompt"`
 	// Output is nil (null on disk) unless the outcome is ok.
-	Output       json.RawMessage `json:"output"`
-	Error        string          `json:"error,omitempty"`
-	Action       *Receipt        `json:"action,omitempty"`
-	Conversation *Conversation   `json:"conversation,omitempty"`
+	Output json.RawMessage `json:"output"`
+	Error  string          `json:"error,omitempty"`
+	// ErrorCode is the stable code that goes with Error; it is ours, as that of
+	// State is.
+	ErrorCode    string        `json:"errorCode,omitempty"`
+	Action       *Receipt      `json:"action,omitempty"`
+	Conversation *Conversation `json:"conversation,omitempty"`
 }
 
 // The kinds of an action receipt.

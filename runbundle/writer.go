@@ -94,7 +94,7 @@ func (w *Writer) Append(ctx context.Context, d Draft) (Event, error) {
 	if e.Type.ends() {
 		return e, w.end()
 	}
-	w.follow(ctx)
+	w.follow(ctx, e.Type)
 	return e, nil
 }
 
