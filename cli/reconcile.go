@@ -34,7 +34,7 @@ func (a *App) reconcileCommand() *cobra.Command {
 			}
 			ref := refArgs(args)
 			return a.withResource(cmd.Context(), ref, func(s host.Store) error {
-				if err := s.Enqueue(cmd.Context(), ref, a.actor()); err != nil {
+				if _, err := s.Enqueue(cmd.Context(), ref, a.actor()); err != nil {
 					return err
 				}
 				return a.printRequested([]controller.Ref{ref})
@@ -55,7 +55,7 @@ func (a *App) reconcileAll(ctx context.Context) error {
 			return err
 		}
 		for _, ref := range refs {
-			if err := s.Enqueue(ctx, ref, a.actor()); err != nil {
+			if _, err := s.Enqueue(ctx, ref, a.actor()); err != nil {
 				return err
 			}
 		}

@@ -25,6 +25,9 @@ type Definition struct {
 	// Concurrency bounds the passes of this controller at once; zero leaves the
 	// manager's global limit alone.
 	Concurrency int
+	// Resync runs a settled resource again after so long, in the background lane;
+	// zero never does. It is for outsides that tell nothing when they change.
+	Resync time.Duration
 	// Sources deliver keys from outside while the controller runs.
 	Sources []Source
 }
@@ -51,7 +54,7 @@ type StatusInitializer[S, T any] interface {
 }
 
 // Result says how a pass ended and what to write. Make one with Settled,
-// Requeue or RequeueAfter.
+// Requeue, RequeueAfter or Retry.
 //
 // Spec: Controller contract.
 type Result[T any] struct {
@@ -73,6 +76,7 @@ type ResultKind string
 const (
 	ResultSettled ResultKind = "settled"
 	ResultRequeue ResultKind = "requeue"
+	ResultRetry   ResultKind = "retry"
 )
 
 // Patch is what a pass changes. The zero Patch changes nothing but
@@ -99,6 +103,11 @@ func Requeue[T any](p Patch[T]) Result[T] { return Result[T]{Kind: ResultRequeue
 func RequeueAfter[T any](d time.Duration, p Patch[T]) Result[T] {
 	return Result[T]{Kind: ResultRequeue, After: d, Patch: p}
 }
+
+// Retry asks for another pass with the growing delay of errors, although nothing
+// failed: the outside is not ready, and asking it more often would not help. The
+// count of errors stays as it is.
+func Retry[T any](p Patch[T]) Result[T] { return Result[T]{Kind: ResultRetry, Patch: p} }
 
 // Source maps events from outside to resource keys. The host runs it and
 // starts it again, with a delay, after an error.

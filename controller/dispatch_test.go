@@ -94,7 +94,7 @@ func TestAWakeUpReachesAnIdleManager(t *testing.T) {
 	w.put("k", `1`)
 	w.logs.await(t, "pass")
 	<-waiting
-	if err := w.store.Enqueue(t.Context(), ref("k"), "test"); err != nil {
+	if _, err := w.store.Enqueue(t.Context(), ref("k"), "test"); err != nil {
 		t.Fatal(err)
 	}
 	w.logs.await(t, "pass")

@@ -177,3 +177,21 @@ func orNone(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// TerminalError is the error of a pass that trying again cannot mend. Make one
+// with Terminal.
+type TerminalError struct{ Err error }
+
+// Terminal marks an error as one that trying again cannot mend: the key leaves
+// the queue as if it had settled, and runs again after a change of its spec, an
+// event or a request. The runtime writes no condition; a controller that can,
+// writes one and returns Settled instead.
+func Terminal(err error) error { return &TerminalError{Err: err} }
+
+func (e *TerminalError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *TerminalError) Unwrap() error { return e.Err }
+
+// ErrorCode is the stable code of the error.
+func (*TerminalError) ErrorCode() string { return "terminal" }

@@ -29,11 +29,13 @@ const (
 	// EventDeletionRequested: actor. EventDeleted: uid.
 	EventDeletionRequested EventType = "deletion_requested"
 	EventDeleted           EventType = "resource_deleted"
-	// EventRequested: actor.
-	EventRequested EventType = "reconcile_requested"
+	// EventRequested: actor. EventSuspended and EventUnsuspended: actor, reason?.
+	EventRequested   EventType = "reconcile_requested"
+	EventSuspended   EventType = "reconcile_suspended"
+	EventUnsuspended EventType = "reconcile_unsuspended"
 	// EventFinished, EventFailed, EventConflict and EventReleased end a pass:
 	// reconcileId, generation, outcome, durationMs, and as they apply reason,
-	// requeueAfterMs, error.
+	// requeueAfterMs, error, terminal.
 	EventFinished EventType = "reconcile_finished"
 	EventFailed   EventType = "reconcile_failed"
 	EventConflict EventType = "reconcile_conflict"
@@ -67,6 +69,10 @@ const (
 	ReasonEffectApplied   RequeueReason = "effect_applied"
 	ReasonEffectUnsettled RequeueReason = "effect_unsettled"
 	ReasonStopped         RequeueReason = "stopped"
+	// ReasonRetry is a pass that returned Retry, ReasonResync one that settled in
+	// a controller with a resync period.
+	ReasonRetry  RequeueReason = "retry"
+	ReasonResync RequeueReason = "resync"
 )
 
 // Cursor is a place in the change feed. It is opaque: keep it, compare it for

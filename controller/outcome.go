@@ -41,6 +41,9 @@ func (p *passRun) succeeded(a answer) ending {
 	}
 	f := p.newFinish(EventFinished, r.reason(), r.After)
 	f.Write, f.Settle = w, r.Kind == ResultSettled
+	if f.Retry = r.Kind == ResultRetry; f.Retry {
+		f.After = p.backoff()
+	}
 	return p.withEffects(a, f)
 }
 
@@ -73,9 +76,9 @@ func (p *passRun) paced(e ending) ending {
 	return e
 }
 
-// backoff is the delay after one more error.
+// backoff is the delay after one more error or retry.
 func (p *passRun) backoff() time.Duration {
-	return p.o.Backoff.Delay(p.claim.ConsecutiveErrors+1, p.o.Random())
+	return p.o.Backoff.Delay(p.claim.ConsecutiveErrors+p.claim.Retries+1, p.o.Random())
 }
 
 func (p *passRun) write(r RawResult) (*Write, error) {
@@ -87,10 +90,14 @@ func (p *passRun) write(r RawResult) (*Write, error) {
 	return newWrite(p.resource, r.Patch, p.o.Clock.Now())
 }
 
-// failed counts an error and backs off.
+// failed counts an error and backs off, unless the error says that this is of no
+// use.
 func (p *passRun) failed(err error, why RequeueReason) ending {
 	f := p.newFinish(EventFailed, why, p.backoff())
 	f.Err = errorText(err)
+	if terminal := (*TerminalError)(nil); errors.As(err, &terminal) {
+		f.Settle, f.Terminal, f.After, f.Reason = true, true, 0, ""
+	}
 	return ending{finish: f, err: err}
 }
 
@@ -104,7 +111,7 @@ func (p *passRun) again(err error, event EventType, why RequeueReason) ending {
 
 func (p *passRun) newFinish(event EventType, why RequeueReason, after time.Duration) Finish {
 	return Finish{
-		After: after, Reason: why, Unsettled: UnsettledDelay,
+		After: after, Reason: why, Unsettled: UnsettledDelay, Resync: p.definition.Resync,
 		Pass: PassRecord{
 			ReconcileID: p.id,
 			Generation:  p.claim.Resource.Metadata.Generation,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -65,6 +66,10 @@ func TestPassEnds(t *testing.T) {
 			controller.QueueReady, 0, 0, controller.EventFinished, controller.ReasonRequested, ""},
 		{"requeue after", answering(controller.RequeueAfter(90*time.Second, nothing), nil),
 			controller.QueueDelayed, 90 * time.Second, 0, controller.EventFinished, controller.ReasonDelay, ""},
+		{"retry", answering(controller.Retry(nothing), nil),
+			controller.QueueDelayed, time.Second, 0, controller.EventFinished, controller.ReasonRetry, ""},
+		{"a terminal error", answering(controller.RawResult{}, fmt.Errorf("merge: %w", controller.Terminal(own))),
+			controller.QueueNone, 0, 0, controller.EventFailed, "", ""},
 		{"an error", answering(controller.Settled(nothing), own),
 			controller.QueueDelayed, time.Second, 1, controller.EventFailed, controller.ReasonErrorBackoff, "provider is down"},
 		{"no result", answering(controller.RawResult{}, nil),
@@ -107,6 +112,43 @@ func reasonOf(r controller.RequeueReason) any {
 	return string(r)
 }
 
+func TestRetriesInARowBackOffAndAreNoErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	m := w.manager(func(o *controller.ManagerOptions) { o.Random = func() float64 { return 0.5 } },
+		define(answering(controller.Retry(nothing), nil)))
+	for _, delay := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		w.once(m)
+		w.expectQueue("k", controller.QueueDelayed, delay, 0)
+		w.idle(m)
+		w.clock.Advance(delay)
+	}
+}
+
+func TestATerminalErrorStallsTheKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	w.once(w.manager(nil, define(answering(controller.RawResult{}, controller.Terminal(errors.New("no such branch"))))))
+	if got := w.queue("k"); got.Stalled != "no such branch" || got.Handled != got.Wake {
+		t.Errorf("queue %+v", got)
+	}
+}
+
+func TestAControllerWithAResyncPeriodLooksAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	d := define(answering(controller.Settled(nothing), nil))
+	d.Resync = time.Hour
+	w.once(w.manager(nil, d))
+	w.expectQueue("k", controller.QueueDelayed, time.Hour, 0)
+	if got := w.queue("k").Lane; got != controller.LaneBackground {
+		t.Errorf("lane %s", got)
+	}
+}
+
 func TestErrorsInARowBackOffAndASuccessForgetsThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,7 +183,8 @@ func TestEventDuringAPassCausesAnother(t *testing.T) {
 			passes := 0
 			m := w.manager(nil, define(func(ctx context.Context, _ *controller.Pass, r controller.Raw) (controller.RawResult, error) {
 				if passes++; passes == 1 {
-					return result, w.store.Enqueue(ctx, r.Metadata.Ref(), "test")
+					_, err := w.store.Enqueue(ctx, r.Metadata.Ref(), "test")
+					return result, err
 				}
 				return controller.Settled(nothing), nil
 			}))

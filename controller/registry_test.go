@@ -60,7 +60,8 @@ func TestRegistryNamesEveryProblem(t *testing.T) {
 		controller.Define("twice", plain[spec, status]{}),
 		controller.Define("twice", plain[spec, status]{}),
 		&controller.Definition{Name: "empty"},
-		controller.Define("limits", plain[spec, status]{}, controller.WithTimeout(-time.Second), controller.WithConcurrency(-1)),
+		controller.Define("limits", plain[spec, status]{}, controller.WithTimeout(-time.Second), controller.WithConcurrency(-1),
+			controller.WithResync(-1)),
 		controller.Define("sources", plain[spec, status]{}, controller.WithSources(source("s"), source("s"), source(""), nil)),
 	)
 	if err == nil {
@@ -68,7 +69,7 @@ func TestRegistryNamesEveryProblem(t *testing.T) {
 	}
 	for _, want := range []string{
 		"definition 0 is nil", `controller name "Upper"`, `two definitions are named "twice"`, `"empty": no Reconcile`,
-		"timeout -1s is negative", "concurrency -1 is negative", `two sources are named "s"`, `source name ""`, "source 3 is nil",
+		"timeout -1s is negative", "concurrency -1 is negative", "resync -1ns is negative", `two sources are named "s"`, `source name ""`, "source 3 is nil",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q in:\n%v", want, err)

@@ -18,6 +18,8 @@ func TestResultCheck(t *testing.T) {
 		{"settled", Settled(none), true, ""},
 		{"requeue", Requeue(none), true, ReasonRequested},
 		{"requeue later", RequeueAfter(time.Millisecond, none), true, ReasonDelay},
+		{"retry", Retry(none), true, ReasonRetry},
+		{"retry with a delay", RawResult{Kind: ResultRetry, After: time.Second}, false, ""},
 		{"the zero result", RawResult{}, false, ""},
 		{"another kind", RawResult{Kind: "done"}, false, ""},
 		{"settled with a delay", RawResult{Kind: ResultSettled, After: time.Second}, false, ""},

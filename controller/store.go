@@ -28,15 +28,25 @@ type Store interface {
 	// unfinished effect, no running child) is removed at once.
 	RequestDeletion(ctx context.Context, d Deletion) (DeletionResult, error)
 
-	// Enqueue wakes a key now; the resource must exist.
-	Enqueue(ctx context.Context, ref Ref, actor string) error
+	// Enqueue wakes a key now; the resource must exist. It returns the count of
+	// wake-ups: once QueueRow.Handled has reached it, a pass has answered.
+	Enqueue(ctx context.Context, ref Ref, actor string) (int64, error)
+	// Suspend keeps a key from being claimed until Unsuspend, which wakes it. A
+	// pass that runs goes on. They report whether anything changed.
+	Suspend(ctx context.Context, ref Ref, actor, reason string) (bool, error)
+	Unsuspend(ctx context.Context, ref Ref, actor, reason string) (bool, error)
+	// RebuildQueue throws the rows away that nobody works on and wakes every
+	// resource, in the background lane and in many transactions. It returns the
+	// number of resources.
+	RebuildQueue(ctx context.Context) (int, error)
 	// Deliver wakes the keys of one delivery of a controller's source.
 	Deliver(ctx context.Context, controller string, d Delivery) (DeliveryResult, error)
 	// SourceCursor returns the last cursor that was delivered; empty if none.
 	SourceCursor(ctx context.Context, controller, source string) (string, error)
 
-	// Claim takes the row that is due the longest among the named controllers,
-	// with a snapshot of its resource. It returns nil if none is due.
+	// Claim takes the row whose turn is the longest ago among the named
+	// controllers (when it became due, later by the offset of its lane), with a
+	// snapshot of its resource. It returns nil if none is due.
 	Claim(ctx context.Context, controllers []string, d time.Duration) (*Claim, error)
 	// WaitDue returns once a row of the named controllers may be claimable, at
 	// once in this process, or ctx ended.
@@ -162,16 +172,39 @@ const (
 	QueueReady   QueueState = "ready"
 	QueueDelayed QueueState = "delayed"
 	QueueClaimed QueueState = "claimed"
+	// QueueSuspended is a row that waits for Unsuspend.
+	QueueSuspended QueueState = "suspended"
 )
 
 // QueueRow describes delivery, never the resource.
 //
 // Spec: Work queue.
 type QueueRow struct {
-	State             QueueState
-	AvailableAt       *time.Time
-	ConsecutiveErrors int
-	LastError         string
+	State       QueueState
+	AvailableAt *time.Time
+	Lane        Lane
+	// ConsecutiveErrors and Retries count the passes in a row that failed, and
+	// those that asked to be tried again.
+	ConsecutiveErrors, Retries int
+	LastError                  string
+
+	// What follows stays when the row is gone.
+
+	// Wake counts the wake-ups of the key; Handled is how many of them the last
+	// pass that ended had seen.
+	Wake, Handled int64
+	// Suspension says why no pass runs; nil if one may.
+	Suspension *Suspension
+	// Stalled is the error after which the key is not tried again by itself: it
+	// runs again after a change of its spec, an event or a request.
+	Stalled string
+}
+
+// Suspension says who wants no pass for a resource, and why.
+type Suspension struct {
+	At     time.Time `json:"at"`
+	Actor  string    `json:"actor,omitempty"`
+	Reason string    `json:"reason,omitempty"`
 }
 
 // Backlog counts queue rows and unfinished child runs.
@@ -190,9 +223,9 @@ type Claim struct {
 	// Wake is the wake-up count that the claim saw; a later one runs the key
 	// again.
 	Wake int64
-	// ConsecutiveErrors counts the errors before this pass.
-	ConsecutiveErrors int
-	Resource          Raw
+	// ConsecutiveErrors and Retries are those of the queue row before this pass.
+	ConsecutiveErrors, Retries int
+	Resource                   Raw
 }
 
 // Finish is how a pass ends.
@@ -207,10 +240,17 @@ type Finish struct {
 	// Unsettled is the delay that replaces a settle if an effect of the
 	// resource is unfinished.
 	Unsettled time.Duration
+	// Resync is the delay, in the background lane, that replaces a settle; zero
+	// is none.
+	Resync time.Duration
 	// Err, if set, is stored as the last error and counts as one more.
-	// KeepErrors leaves the counter as it was (stopped, conflict).
+	// KeepErrors leaves the counters as they were (stopped, conflict). Terminal
+	// is a settle after which Err is kept as QueueRow.Stalled.
 	Err        string
 	KeepErrors bool
+	Terminal   bool
+	// Retry counts one more try that came to nothing and is no error.
+	Retry bool
 	// Pass identifies the pass in its event.
 	Pass PassRecord
 }

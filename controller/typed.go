@@ -15,6 +15,9 @@ type Option func(*Definition)
 // WithTimeout sets the deadline of one pass; the default is DefaultTimeout.
 func WithTimeout(d time.Duration) Option { return func(def *Definition) { def.Timeout = d } }
 
+// WithResync runs settled resources again after so long; the default is never.
+func WithResync(d time.Duration) Option { return func(def *Definition) { def.Resync = d } }
+
 // WithConcurrency bounds the passes of the controller at once; the default is
 // the manager's global limit.
 func WithConcurrency(n int) Option { return func(def *Definition) { def.Concurrency = n } }

@@ -56,8 +56,8 @@ func (plain[S, T]) Reconcile(context.Context, *controller.Pass, controller.Resou
 func TestDefineTakesItsOptions(t *testing.T) {
 	t.Parallel()
 	d := controller.Define("c", plain[spec, status]{}, controller.WithTimeout(time.Second),
-		controller.WithConcurrency(3), controller.WithSources(source("a")), controller.WithSources(source("b")))
-	if d.Name != "c" || d.Timeout != time.Second || d.Concurrency != 3 || len(d.Sources) != 2 {
+		controller.WithConcurrency(3), controller.WithResync(time.Hour), controller.WithSources(source("a")), controller.WithSources(source("b")))
+	if d.Name != "c" || d.Timeout != time.Second || d.Concurrency != 3 || d.Resync != time.Hour || len(d.Sources) != 2 {
 		t.Errorf("definition = %+v", d)
 	}
 }

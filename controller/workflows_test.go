@@ -178,7 +178,7 @@ func TestAChildRequestKeyMeansOneThing(t *testing.T) {
 
 func (w *world) wake() {
 	w.t.Helper()
-	if err := w.store.Enqueue(w.t.Context(), ref("k"), "test"); err != nil {
+	if _, err := w.store.Enqueue(w.t.Context(), ref("k"), "test"); err != nil {
 		w.t.Fatal(err)
 	}
 }

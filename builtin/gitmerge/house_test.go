@@ -132,7 +132,7 @@ func (h *house) passes() int {
 
 func (h *house) wake(name string) {
 	h.t.Helper()
-	if err := h.store.Enqueue(h.t.Context(), key(name), "test"); err != nil {
+	if _, err := h.store.Enqueue(h.t.Context(), key(name), "test"); err != nil {
 		h.t.Fatal(err)
 	}
 }

@@ -51,7 +51,8 @@ func (s *Store) FinishChild(ctx context.Context, run *runqueue.Claim, o controll
 		if err != nil {
 			return err
 		}
-		return t.wake(parent)
+		_, err = t.wake(parent, controller.LaneEvent)
+		return err
 	})
 }
 

@@ -25,9 +25,8 @@ func (s *Store) Claim(ctx context.Context, controllers []string, d time.Duration
 // claimed is what a claim took.
 type claimed struct {
 	record
-	token  lease.Token
-	wake   int64
-	errors int
+	token           lease.Token
+	errors, retries int
 }
 
 func (c *claimed) decode() (*controller.Claim, error) {
@@ -36,18 +35,19 @@ func (c *claimed) decode() (*controller.Claim, error) {
 		return nil, err
 	}
 	return &controller.Claim{
-		Ref: c.Ref, Token: c.token, Wake: c.wake, ConsecutiveErrors: c.errors, Resource: raw,
+		Ref: c.Ref, Token: c.token, Wake: c.wake, ConsecutiveErrors: c.errors, Retries: c.retries, Resource: raw,
 	}, nil
 }
 
 // isDue reports whether a moment has come; nil never does.
 func isDue(at *time.Time, now time.Time) bool { return at != nil && !at.After(now) }
 
-// freeQuery finds the free row that is due first, expiryQuery the claim that
-// expires first. Both are one step into an index.
+// freeQuery finds the free row of a lane that is due first, expiryQuery the claim
+// that expires first. Both are one step into an index.
 const (
 	freeQuery = `SELECT available_at, resource_key FROM queue
-		WHERE scope = ? AND controller = ? AND claim_token IS NULL ORDER BY available_at, resource_key LIMIT 1`
+		WHERE scope = ? AND controller = ? AND lane = ? AND claim_token IS NULL AND held = 0
+		ORDER BY available_at, resource_key LIMIT 1`
 	expiryQuery = `SELECT claim_expires_at FROM queue
 		WHERE scope = ? AND controller = ? AND claim_token IS NOT NULL ORDER BY claim_expires_at LIMIT 1`
 )
@@ -57,21 +57,24 @@ const (
 func (t *tx) nextDue(controllers []string) (*time.Time, error) {
 	var next *time.Time
 	for _, name := range controllers {
-		free, _, err := t.firstFree(name)
-		if err != nil {
-			return nil, err
+		for _, lane := range controller.Lanes() {
+			free, _, err := t.firstFree(name, lane)
+			if err != nil {
+				return nil, err
+			}
+			next = earlier(next, free)
 		}
 		expiry, err := t.firstExpiry(name)
 		if err != nil {
 			return nil, err
 		}
-		next = earlier(next, earlier(free, expiry))
+		next = earlier(next, expiry)
 	}
 	return next, nil
 }
 
-func (t *tx) firstFree(name string) (at *time.Time, key string, err error) {
-	_, err = t.first(freeQuery, values(t.scope, name), &at, &key)
+func (t *tx) firstFree(name string, lane controller.Lane) (at *time.Time, key string, err error) {
+	_, err = t.first(freeQuery, values(t.scope, name, int(lane)), &at, &key)
 	return at, key, err
 }
 
@@ -81,24 +84,40 @@ func (t *tx) firstExpiry(name string) (at *time.Time, err error) {
 }
 
 func (t *tx) claim(controllers []string, d time.Duration) (*claimed, error) {
-	var first *time.Time
-	var ref controller.Ref
+	var best candidate
 	for _, name := range controllers {
 		if err := t.expire(name); err != nil {
 			return nil, err
 		}
-		at, key, err := t.firstFree(name)
-		if err != nil {
-			return nil, err
-		}
-		if isDue(at, t.now) && (first == nil || at.Before(*first)) {
-			first, ref = at, controller.Ref{Controller: name, Key: key}
+		for _, lane := range controller.Lanes() {
+			at, key, err := t.firstFree(name, lane)
+			if err != nil {
+				return nil, err
+			}
+			if isDue(at, t.now) {
+				best = best.orEarlier(candidate{turn: at.Add(lane.Offset()), ref: controller.Ref{Controller: name, Key: key}})
+			}
 		}
 	}
-	if first == nil {
+	if best.turn.IsZero() {
 		return nil, nil //nolint:nilnil // nothing to claim is no error
 	}
-	return t.take(ref, d)
+	return t.take(best.ref, d)
+}
+
+// candidate is a key that may be claimed. Its turn is when it became due, later
+// by the offset of its lane: that is how long a key of a slower lane can wait
+// behind those of the faster ones.
+type candidate struct {
+	turn time.Time
+	ref  controller.Ref
+}
+
+func (c candidate) orEarlier(other candidate) candidate {
+	if c.turn.IsZero() || other.turn.Before(c.turn) {
+		return other
+	}
+	return c
 }
 
 // expire frees the claims of a controller that have run out. It counts as an
@@ -112,37 +131,43 @@ func (t *tx) expire(name string) error {
 
 func (t *tx) take(ref controller.Ref, d time.Duration) (*claimed, error) {
 	c := &claimed{token: lease.NewToken()}
-	_, err := t.first(`UPDATE queue
-		SET claim_token = ?, claim_wake = wake, claim_owner = ?, claim_expires_at = ?
-		WHERE scope = ? AND controller = ? AND resource_key = ? RETURNING wake, consecutive_errors`,
-		values(string(c.token), t.owner, t.now.Add(d), t.scope, ref.Controller, ref.Key), &c.wake, &c.errors)
-	if err != nil {
+	var err error
+	if c.record, err = t.existing(ref); err != nil {
 		return nil, err
 	}
-	c.record, err = t.existing(ref)
+	_, err = t.first(`UPDATE queue
+		SET claim_token = ?, claim_wake = ?, claim_owner = ?, claim_expires_at = ?
+		WHERE scope = ? AND controller = ? AND resource_key = ? RETURNING consecutive_errors, retries`,
+		values(string(c.token), c.wake, t.owner, t.now.Add(d), t.scope, ref.Controller, ref.Key), &c.errors, &c.retries)
 	return c, err
 }
 
 // held is what a live claim holds.
 type held struct {
 	record
-	errors    int
-	lastError string
-	// woken says that a wake-up arrived since the claim.
-	woken bool
+	lane            controller.Lane
+	errors, retries int
+	lastError       string
+	// seen counts the wake-ups that the pass has seen.
+	seen int64
 }
+
+// woken reports whether a wake-up arrived since the claim.
+func (h held) woken() bool { return h.wake != h.seen }
 
 // live finds what a claim holds, or a *lease.LostError. It is part of the
 // transaction of every write of a pass.
 func (t *tx) live(c *controller.Claim) (h held, err error) {
 	var token string
 	var expires time.Time
-	found, err := t.first("SELECT "+recordColumns+`, q.claim_token, q.claim_expires_at, q.consecutive_errors,
-			q.last_error, q.wake <> coalesce(q.claim_wake, -1)
+	var lane int
+	found, err := t.first("SELECT "+recordColumns+`, q.claim_token, q.claim_expires_at, q.lane,
+			q.consecutive_errors, q.retries, q.last_error, q.claim_wake
 		FROM resources r JOIN queue q USING (scope, controller, resource_key)
 		WHERE r.scope = ? AND r.controller = ? AND r.resource_key = ?`,
 		values(t.scope, c.Ref.Controller, c.Ref.Key),
-		append(h.columns(), &token, &expires, &h.errors, &h.lastError, &h.woken)...)
+		append(h.columns(), &token, &expires, &lane, &h.errors, &h.retries, &h.lastError, &h.seen)...)
+	h.lane = controller.Lane(lane)
 	if err != nil {
 		return h, err
 	}

@@ -49,7 +49,8 @@ func (t *tx) requestDeletion(d controller.Deletion) (r record, deleted bool, err
 	if deleted {
 		return r, true, t.remove(r)
 	}
-	return r, false, t.wake(d.Ref)
+	_, err = t.wake(d.Ref, controller.LaneRequest)
+	return r, false, err
 }
 
 func (t *tx) markDeleted(r *record, actor string) error {
@@ -61,7 +62,7 @@ func (t *tx) markDeleted(r *record, actor string) error {
 	if err != nil {
 		return err
 	}
-	return t.tell(r.Ref, controller.EventDeletionRequested, actorPayload{actor})
+	return t.tell(r.Ref, controller.EventDeletionRequested, actorPayload{Actor: actor})
 }
 
 // claimed reports whether a pass works on a key now.

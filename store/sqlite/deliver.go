@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"piworkflows/controller"
@@ -76,16 +77,12 @@ func (t *tx) wakeAll(name string, d controller.Delivery) (controller.DeliveryRes
 	}{d.Source}
 	for _, key := range d.Keys {
 		ref := controller.Ref{Controller: name, Key: key}
-		known, err := t.first("SELECT 1 FROM resources WHERE scope = ? AND controller = ? AND resource_key = ?",
-			values(t.scope, name, key))
-		if err != nil {
-			return result, err
-		}
-		if !known {
+		_, err := t.wake(ref, controller.LaneEvent)
+		if errors.Is(err, controller.ErrNotFound) {
 			result.Unknown++
 			continue
 		}
-		if err := t.wake(ref); err != nil {
+		if err != nil {
 			return result, err
 		}
 		if err := t.tell(ref, controller.EventDelivered, payload); err != nil {

@@ -84,7 +84,7 @@ func TestBrokenDiskIsATypedErrorAndTheStoreGoesOn(t *testing.T) {
 			for range 3 {
 				d.breakWith(test.cause)
 				for what, err := range map[string]error{
-					"Enqueue": s.Enqueue(t.Context(), ref("a"), ""),
+					"Enqueue": wakeUp(t.Context(), s, "a"),
 					"Renew":   s.Renew(t.Context(), c, lasts),
 				} {
 					var disk *sqlite.DiskError
@@ -159,7 +159,7 @@ func TestFullFileIsAFullDisk(t *testing.T) {
 		if _, err := s.Put(t.Context(), large); !errors.As(err, &disk) || !disk.Full {
 			t.Fatalf("error %v, want a full disk", err)
 		}
-		if err := s.Enqueue(t.Context(), ref("a"), ""); err != nil {
+		if err := wakeUp(t.Context(), s, "a"); err != nil {
 			t.Fatalf("a write that fits: %v", err)
 		}
 	}
@@ -185,7 +185,7 @@ func TestFullDiskHitsOnlyWhoNeedsSpace(t *testing.T) {
 	spec := json.RawMessage(`"` + strings.Repeat("x", 500_000) + `"`)
 	together(t, s, 9, func(i int) error {
 		if i%3 != 0 {
-			return s.Enqueue(t.Context(), ref("a"), "")
+			return wakeUp(t.Context(), s, "a")
 		}
 		_, err := s.Put(t.Context(), controller.Put{Ref: ref(strconv.Itoa(i)), Spec: spec})
 		if disk := (*sqlite.DiskError)(nil); !errors.As(err, &disk) || !disk.Full {
@@ -207,7 +207,7 @@ func TestFailedCommitIsRepeatedOneByOne(t *testing.T) {
 	put(t, s, "a")
 	d.failNext.Store(1)
 	d.breakWith(syscall.EIO)
-	together(t, s, 8, func(int) error { return s.Enqueue(t.Context(), ref("a"), "") })
+	together(t, s, 8, func(int) error { return wakeUp(t.Context(), s, "a") })
 	if left := d.failNext.Load(); left != 0 {
 		t.Errorf("%d syncs did not fail", left)
 	}

@@ -95,8 +95,8 @@ func (t *tx) writeStatus(r *record, w *statusWrite) error {
 
 // finishConflict stores nothing and runs the key again at once.
 func (t *tx) finishConflict(h held, f controller.Finish) (controller.Finished, error) {
-	end := passEnd{kind: controller.EventConflict, outcome: "conflict", reason: controller.ReasonConflict}
-	if err := t.requeue(h, t.now, h.errors, h.lastError); err != nil {
+	end := passEnd{kind: controller.EventConflict, outcome: "conflict", reason: controller.ReasonConflict, lane: h.lane}
+	if err := t.requeue(h, end, troubles{h.errors, h.retries, h.lastError}); err != nil {
 		return controller.Finished{}, err
 	}
 	return controller.Finished{Conflict: true, Requeued: true, Reason: end.reason}, t.tellPass(h.Ref, f, end)
@@ -125,11 +125,13 @@ func (t *tx) finishQueue(h held, f controller.Finish) (controller.Finished, erro
 		return controller.Finished{}, err
 	}
 	if end.requeued {
-		count, text := h.errorsAfter(f)
-		err = t.requeue(h, t.now.Add(end.after), count, text)
+		err = t.requeue(h, end, h.troublesAfter(f))
 	} else {
 		err = t.exec("DELETE FROM queue WHERE scope = ? AND controller = ? AND resource_key = ?",
 			t.scope, h.Controller, h.Key)
+	}
+	if err == nil {
+		err = t.handle(h, f, end)
 	}
 	if err != nil {
 		return controller.Finished{}, err
@@ -143,7 +145,10 @@ type passEnd struct {
 	outcome  string
 	requeued bool
 	after    time.Duration
+	lane     controller.Lane
 	reason   controller.RequeueReason
+	// terminal says that the key is not tried again by itself.
+	terminal bool
 }
 
 // outcomes are those of passes that did not return a result.
@@ -155,44 +160,87 @@ var outcomes = map[controller.EventType]string{
 // disposition decides what becomes of the key. A wake-up that arrived during
 // the pass beats every delay: the pass may not have seen what it was about.
 func (t *tx) disposition(h held, f controller.Finish) (passEnd, error) {
-	end := passEnd{kind: f.Pass.Type, outcome: "requeue", requeued: true, after: f.After, reason: f.Reason}
+	end := passEnd{kind: f.Pass.Type, outcome: "requeue", requeued: true, lane: h.lane, after: f.After, reason: f.Reason}
 	if outcome, ok := outcomes[f.Pass.Type]; ok {
 		end.outcome = outcome
 	}
-	if h.woken && (f.Settle || f.After > 0) {
+	switch {
+	case h.woken() && (f.Settle || f.After > 0):
 		end.after, end.reason = 0, controller.ReasonEventDuringPass
 		return end, nil
+	case f.Settle:
+		return t.settled(h, f, end)
+	case f.After > 0: // whoever asked for the pass got it
+		end.lane = max(end.lane, controller.LaneEvent)
 	}
-	if !f.Settle {
-		return end, nil
-	}
-	unfinished, err := t.unfinishedEffects(h.uid)
-	if unfinished && f.Unsettled > 0 {
-		end.after, end.reason = f.Unsettled, controller.ReasonEffectUnsettled
-		return end, err
-	}
-	return passEnd{kind: f.Pass.Type, outcome: "settled"}, err
+	return end, nil
 }
 
-// errorsAfter is the error counter and text after a pass.
-func (h held) errorsAfter(f controller.Finish) (count int, text string) {
+// settled is the disposition of a key that has nothing more to do now.
+func (t *tx) settled(h held, f controller.Finish, end passEnd) (passEnd, error) {
+	unfinished, err := t.unfinishedEffects(h.uid)
+	switch {
+	case err != nil:
+		return end, err
+	case unfinished && f.Unsettled > 0:
+		end.lane = max(end.lane, controller.LaneEvent)
+		end.after, end.reason = f.Unsettled, controller.ReasonEffectUnsettled
+		return end, nil
+	case f.Terminal:
+		return passEnd{kind: f.Pass.Type, outcome: end.outcome, terminal: true}, nil
+	case f.Resync > 0:
+		end.lane, end.after, end.reason = controller.LaneBackground, f.Resync, controller.ReasonResync
+		return end, nil
+	default:
+		return passEnd{kind: f.Pass.Type, outcome: "settled"}, nil
+	}
+}
+
+// troubles are what a key remembers of its passes that came to nothing.
+type troubles struct {
+	errors, retries int
+	text            string
+}
+
+func (h held) troublesAfter(f controller.Finish) troubles {
+	after := troubles{h.errors, h.retries, f.Err}
 	switch {
 	case f.KeepErrors && f.Err == "":
-		return h.errors, h.lastError
+		after.text = h.lastError
 	case f.KeepErrors:
-		return h.errors, f.Err
-	case f.Err == "":
-		return 0, ""
+	case f.Err != "":
+		after.errors++
+	case f.Retry:
+		after.retries++
+		after.text = h.lastError
+	default:
+		return troubles{}
 	}
-	return h.errors + 1, f.Err
+	return after
 }
 
 // requeue gives the key back.
-func (t *tx) requeue(h held, at time.Time, errors int, text string) error {
-	return t.exec(`UPDATE queue SET available_at = ?, consecutive_errors = ?, last_error = ?,
+func (t *tx) requeue(h held, end passEnd, after troubles) error {
+	return t.exec(`UPDATE queue SET lane = ?, available_at = ?, consecutive_errors = ?, retries = ?, last_error = ?,
 			claim_token = NULL, claim_wake = NULL, claim_owner = NULL, claim_expires_at = NULL
 		WHERE scope = ? AND controller = ? AND resource_key = ?`,
-		at, errors, orNull(text), t.scope, h.Controller, h.Key)
+		int(end.lane), t.now.Add(end.after), after.errors, after.retries, orNull(after.text), t.scope, h.Controller, h.Key)
+}
+
+// handle notes that the wake-ups that the pass saw were answered. A pass that was
+// cut off answered none of them.
+func (t *tx) handle(h held, f controller.Finish, end passEnd) error {
+	if f.Pass.Type != controller.EventFinished && f.Pass.Type != controller.EventFailed {
+		return nil
+	}
+	stalled := ""
+	if end.terminal {
+		stalled = f.Err
+	}
+	if h.handled == h.seen && h.stalled == stalled {
+		return nil
+	}
+	return t.exec("UPDATE resources SET handled = ?, stalled = ? WHERE uid = ?", h.seen, orNull(stalled), h.uid)
 }
 
 // passPayload is the payload of the event that ends a pass.
@@ -204,12 +252,13 @@ type passPayload struct {
 	Reason         controller.RequeueReason `json:"reason,omitempty"`
 	RequeueAfterMs int64                    `json:"requeueAfterMs,omitempty"`
 	Error          string                   `json:"error,omitempty"`
+	Terminal       bool                     `json:"terminal,omitempty"`
 }
 
 func (t *tx) tellPass(ref controller.Ref, f controller.Finish, end passEnd) error {
 	return t.tell(ref, end.kind, passPayload{
 		ReconcileID: f.Pass.ReconcileID, Generation: f.Pass.Generation, Outcome: end.outcome,
 		DurationMs: f.Pass.Duration.Milliseconds(), Reason: end.reason,
-		RequeueAfterMs: end.after.Milliseconds(), Error: f.Err,
+		RequeueAfterMs: end.after.Milliseconds(), Error: f.Err, Terminal: end.terminal,
 	})
 }

@@ -36,7 +36,7 @@ func runIntoLimit(s *sqlite.Store) error {
 	if !errors.As(err, &disk) || !disk.Full {
 		return fmt.Errorf("put over the limit: %w", err)
 	}
-	if err := s.Enqueue(ctx, ref("a"), ""); err != nil {
+	if err := wakeUp(ctx, s, "a"); err != nil {
 		return fmt.Errorf("a small write after a large one: %w", err)
 	}
 	if _, err := s.Get(ctx, ref("b")); !errors.Is(err, controller.ErrNotFound) {

@@ -62,7 +62,11 @@ func (t *tx) list(name string, after controller.Ref, count int) (list []listRow,
 			if more = len(list) == count || bytes > maxPageBytes; more {
 				return errEnough
 			}
-			list = append(list, listRow{r, q.state(t.now)})
+			row := listRow{r, q.state(t.now)}
+			if err := row.attention.show(&row.row); err != nil {
+				return err
+			}
+			list = append(list, row)
 			bytes += list[len(list)-1].size()
 			return nil
 		}, append(r.columns(), q.columns()...)...)

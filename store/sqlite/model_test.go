@@ -21,10 +21,14 @@ import (
 
 // modelKey is a key of the queue as the rules describe it.
 type modelKey struct {
-	spec   int
-	queued bool
-	at     time.Time
-	errors int
+	spec            int
+	queued          bool
+	lane            controller.Lane
+	at              time.Time
+	errors, retries int
+	wake, handled   int64
+	suspended       bool
+	stalled         string
 	// holder is the live or expired claim, wokenSince what arrived during it.
 	holder     *modelClaim
 	wokenSince bool
@@ -38,6 +42,8 @@ type modelClaim struct {
 	expires time.Time
 	// fresh says that the resource has not changed since the claim.
 	fresh bool
+	// seen counts the wake-ups until the claim.
+	seen int64
 }
 
 // queueModel compares the queue, seen through two stores over one file, with a
@@ -65,7 +71,8 @@ func TestQueueFollowsItsModel(t *testing.T) {
 			keys: map[string]*modelKey{},
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"put": m.put, "enqueue": m.enqueue, "claim": m.claim, "claim again": m.claim, "renew": m.renew,
+			"put": m.put, "enqueue": m.enqueue, "deliver": m.deliver, "claim": m.claim, "claim again": m.claim,
+			"renew": m.renew, "suspend": m.suspend, "unsuspend": m.unsuspend,
 			"finish": m.finish, "finish again": m.finish, "advance": m.advance, "": m.check,
 		})
 		m.drain(t)
@@ -100,11 +107,11 @@ func (m *queueModel) put(t *rapid.T) {
 	}
 	k.spec++
 	m.mustPut(t, key, k.spec, action)
-	k.errors = 0
+	k.errors, k.retries = 0, 0
 	if k.holder != nil {
 		k.holder.fresh = false
 	}
-	m.wake(k)
+	m.wake(k, controller.LaneRequest)
 }
 
 func (m *queueModel) mustPut(t *rapid.T, key string, spec int, want controller.PutAction) {
@@ -116,7 +123,7 @@ func (m *queueModel) mustPut(t *rapid.T, key string, spec int, want controller.P
 
 func (m *queueModel) enqueue(t *rapid.T) {
 	key, k := m.drawKey(t)
-	err := m.store(t).Enqueue(t.Context(), m.ref(key), "")
+	count, err := m.store(t).Enqueue(t.Context(), m.ref(key), "")
 	if k == nil {
 		if !errors.Is(err, controller.ErrNotFound) {
 			t.Fatalf("enqueue of nothing: %v", err)
@@ -126,31 +133,87 @@ func (m *queueModel) enqueue(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.wake(k)
+	m.wake(k, controller.LaneRequest)
+	if count != k.wake {
+		t.Fatalf("wake-up %d of %s, want %d", count, key, k.wake)
+	}
 }
 
-func (m *queueModel) wake(k *modelKey) {
+func (m *queueModel) deliver(t *rapid.T) {
+	key, k := m.drawKey(t)
+	got, err := m.store(t).Deliver(t.Context(), m.name, controller.Delivery{Source: "s", Keys: []string{key}})
+	if err != nil || (got.Enqueued == 1) != (k != nil) {
+		t.Fatalf("deliver %s: %+v, %v", key, got, err)
+	}
+	if k != nil {
+		m.wake(k, controller.LaneEvent)
+	}
+}
+
+func (m *queueModel) suspend(t *rapid.T) {
+	if key, k := m.drawKey(t); k != nil {
+		m.wantChange(t, !k.suspended)(m.store(t).Suspend(t.Context(), m.ref(key), "ada", "why"))
+		k.suspended = true
+	}
+}
+
+func (m *queueModel) unsuspend(t *rapid.T) {
+	key, k := m.drawKey(t)
+	if k == nil {
+		return
+	}
+	m.wantChange(t, k.suspended)(m.store(t).Unsuspend(t.Context(), m.ref(key), "ada", ""))
+	if k.suspended {
+		k.suspended = false
+		m.wake(k, controller.LaneRequest)
+	}
+}
+
+func (m *queueModel) wantChange(t *rapid.T, want bool) func(bool, error) {
+	return func(changed bool, err error) {
+		if err != nil || changed != want {
+			t.Fatalf("changed %v, %v; want %v", changed, err, want)
+		}
+	}
+}
+
+func (m *queueModel) wake(k *modelKey, lane controller.Lane) {
 	k.owed = true
+	k.wake++
 	k.wokenSince = k.holder != nil
+	if !k.queued {
+		k.lane = lane
+	}
+	k.lane = min(k.lane, lane)
 	if now := m.clock.Now(); !k.queued || now.Before(k.at) {
 		k.queued, k.at = true, now
 	}
 }
 
-// due is the key that a claim must take: the one that is due the longest, the
-// first by name of several.
+// turn is when a key is to be claimed, later by the offset of its lane.
+func (k *modelKey) turn() time.Time { return k.at.Add(k.lane.Offset()) }
+
+// due is the key that a claim must take: the one whose turn is the longest ago,
+// in the faster lane, the first by name of several.
 func (m *queueModel) due() string {
 	best := ""
 	for _, key := range modelKeys {
 		k := m.keys[key]
-		if k == nil || !k.queued || m.held(k) || k.at.After(m.clock.Now()) {
+		if k == nil || !k.queued || k.suspended || m.held(k) || k.at.After(m.clock.Now()) {
 			continue
 		}
-		if best == "" || k.at.Before(m.keys[best].at) {
+		if best == "" || k.before(m.keys[best]) {
 			best = key
 		}
 	}
 	return best
+}
+
+func (k *modelKey) before(other *modelKey) bool {
+	if !k.turn().Equal(other.turn()) {
+		return k.turn().Before(other.turn())
+	}
+	return k.lane < other.lane
 }
 
 func (m *queueModel) held(k *modelKey) bool {
@@ -160,7 +223,7 @@ func (m *queueModel) held(k *modelKey) bool {
 func (m *queueModel) claim(t *rapid.T) {
 	s := m.store(t)
 	for _, k := range m.keys {
-		if k.queued && k.holder != nil && !m.held(k) && m.due() != "" {
+		if k.queued && k.holder != nil && !m.held(k) && m.anythingDue() {
 			k.holder = nil
 			k.errors++
 		}
@@ -177,10 +240,10 @@ func (m *queueModel) claim(t *rapid.T) {
 		return
 	}
 	k := m.keys[want]
-	if c.Ref.Key != want || c.ConsecutiveErrors != k.errors || string(c.Resource.Spec) != strconv.Itoa(k.spec) {
+	if c.Ref.Key != want || c.ConsecutiveErrors != k.errors || c.Retries != k.retries || string(c.Resource.Spec) != strconv.Itoa(k.spec) {
 		t.Fatalf("claimed %+v, want %s with %d errors and spec %d", c, want, k.errors, k.spec)
 	}
-	k.holder = &modelClaim{Claim: c, store: s, expires: m.clock.Now().Add(lasts), fresh: true}
+	k.holder = &modelClaim{Claim: c, store: s, expires: m.clock.Now().Add(lasts), fresh: true, seen: k.wake}
 	k.wokenSince, k.owed = false, false
 	m.claims = append(m.claims, k.holder)
 }
@@ -221,7 +284,10 @@ func (m *queueModel) finish(t *rapid.T) {
 		{Reason: controller.ReasonRequested},
 		{After: time.Second, Reason: controller.ReasonDelay},
 		{After: 2 * time.Second, Reason: controller.ReasonErrorBackoff, Err: "no"},
-		{KeepErrors: true, Reason: controller.ReasonStopped},
+		{KeepErrors: true, Reason: controller.ReasonStopped, Pass: controller.PassRecord{Type: controller.EventReleased}},
+		{After: 2 * time.Second, Reason: controller.ReasonRetry, Retry: true},
+		{Settle: true, Resync: time.Second},
+		{Settle: true, Terminal: true, Err: "never", Pass: controller.PassRecord{Type: controller.EventFailed}},
 	}).Draw(t, "finish")
 	if f.Err == "" && !f.KeepErrors {
 		f.Write = &controller.Write{Version: c.Resource.Metadata.ResourceVersion, ObservedGeneration: int64(len(m.claims))}
@@ -241,7 +307,7 @@ func (m *queueModel) finish(t *rapid.T) {
 
 // afterFinish is the rule for the end of a pass.
 func (m *queueModel) afterFinish(k *modelKey, f controller.Finish) controller.Finished {
-	fresh, now := k.holder.fresh, m.clock.Now()
+	fresh, seen, now := k.holder.fresh, k.holder.seen, m.clock.Now()
 	k.holder = nil
 	switch {
 	case f.Write != nil && !fresh:
@@ -249,19 +315,43 @@ func (m *queueModel) afterFinish(k *modelKey, f controller.Finish) controller.Fi
 		return controller.Finished{Conflict: true, Requeued: true, Reason: controller.ReasonConflict}
 	case f.Err != "":
 		k.errors++
+	case f.Retry:
+		k.retries++
 	case !f.KeepErrors:
-		k.errors = 0
+		k.errors, k.retries = 0, 0
+	}
+	if !f.KeepErrors {
+		k.handled, k.stalled = seen, ""
 	}
 	switch {
 	case k.wokenSince && (f.Settle || f.After > 0):
 		k.at = now
 		return controller.Finished{Requeued: true, Reason: controller.ReasonEventDuringPass}
+	case f.Settle && f.Resync > 0:
+		k.lane, k.at = controller.LaneBackground, now.Add(f.Resync)
+		return controller.Finished{Requeued: true, Reason: controller.ReasonResync}
 	case f.Settle:
-		k.queued = false
+		k.queued, k.errors, k.retries = false, 0, 0
+		if f.Terminal {
+			k.stalled = f.Err
+		}
 		return controller.Finished{}
+	case f.After > 0:
+		k.lane = max(k.lane, controller.LaneEvent)
 	}
 	k.at = now.Add(f.After)
 	return controller.Finished{Requeued: true, Reason: f.Reason}
+}
+
+// anythingDue reports whether a claim looks closer: it does if something is due or
+// a claim has run out.
+func (m *queueModel) anythingDue() bool {
+	for _, k := range m.keys {
+		if k.queued && k.holder != nil && !m.held(k) {
+			return true
+		}
+	}
+	return m.due() != ""
 }
 
 func (m *queueModel) advance(t *rapid.T) {
@@ -278,8 +368,12 @@ func (m *queueModel) check(t *rapid.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := m.state(k); got.State != want || want != controller.QueueNone && got.ConsecutiveErrors != k.errors {
-			t.Fatalf("%s is %+v, want %s with %d errors", key, got, want, k.errors)
+		if want := m.state(k); got.State != want || want != controller.QueueNone &&
+			(got.ConsecutiveErrors != k.errors || got.Retries != k.retries || got.Lane != k.lane) {
+			t.Fatalf("%s is %+v, want %s with %d errors, %d retries, in lane %s", key, got, want, k.errors, k.retries, k.lane)
+		}
+		if got.Wake != k.wake || got.Handled != k.handled || got.Stalled != k.stalled || (got.Suspension != nil) != k.suspended {
+			t.Fatalf("%s is %+v, want %+v", key, got, k)
 		}
 		if k.owed && got.State == controller.QueueNone {
 			t.Fatalf("a wake-up of %s was lost", key)
@@ -293,6 +387,8 @@ func (m *queueModel) state(k *modelKey) controller.QueueState {
 		return controller.QueueNone
 	case m.held(k):
 		return controller.QueueClaimed
+	case k.suspended:
+		return controller.QueueSuspended
 	case k.holder == nil && k.at.After(m.clock.Now()):
 		return controller.QueueDelayed
 	}
@@ -319,7 +415,7 @@ func (m *queueModel) drain(t *rapid.T) {
 	slices.Sort(seen)
 	var want []string
 	for _, key := range modelKeys {
-		if k := m.keys[key]; k != nil && k.queued {
+		if k := m.keys[key]; k != nil && k.queued && !k.suspended {
 			want = append(want, key)
 		}
 	}

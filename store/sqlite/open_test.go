@@ -75,7 +75,7 @@ func TestManyOpenANewFileAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := s.Enqueue(t.Context(), ref("a"), ""); !errors.Is(err, controller.ErrNotFound) {
+			if err := wakeUp(t.Context(), s, "a"); !errors.Is(err, controller.ErrNotFound) {
 				t.Errorf("enqueue: %v", err)
 			}
 			if err := s.Close(); err != nil {
@@ -136,7 +136,7 @@ func TestReadOnlyStoreReads(t *testing.T) {
 		t.Error(err)
 	}
 	refused := map[string]error{
-		"Enqueue":     s.Enqueue(t.Context(), ref("a"), ""),
+		"Enqueue":     wakeUp(t.Context(), s, "a"),
 		"Renew":       s.Renew(t.Context(), c, lasts),
 		"FinishChild": s.FinishChild(t.Context(), nil, controller.ChildOutcome{State: controller.RunFailed}),
 	}
@@ -176,7 +176,7 @@ func TestReadOnlyStoreFollows(t *testing.T) {
 		}
 		heard <- err
 	}()
-	if err := s.Enqueue(t.Context(), ref("a"), ""); err != nil {
+	if err := wakeUp(t.Context(), s, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-heard; err != nil {
@@ -196,7 +196,7 @@ func TestClosedStoreSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.Get(t.Context(), ref("a"))
-	for _, err := range []error{<-waiting, <-waiting, err, s.Enqueue(t.Context(), ref("a"), "")} {
+	for _, err := range []error{<-waiting, <-waiting, err, wakeUp(t.Context(), s, "a")} {
 		if !errors.Is(err, sqlite.ErrClosed) {
 			t.Errorf("error %v, want ErrClosed", err)
 		}

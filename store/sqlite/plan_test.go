@@ -19,7 +19,7 @@ func TestQueriesTakeOneStepIntoAnIndex(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	seen := exercise(t, s)
-	for _, want := range []string{freeQuery, expiryQuery, nextRunQuery, wakeQuery} {
+	for _, want := range []string{freeQuery, expiryQuery, nextRunQuery, wakeQuery, dueQuery} {
 		if !seen[want] {
 			t.Errorf("not exercised: %s", want)
 		}
@@ -76,7 +76,8 @@ func exercise(t *testing.T, s *Store) map[string]bool {
 	must(s.RenewRun(ctx, run, 1e9))
 	must(s.FinishChild(ctx, run, controller.ChildOutcome{State: controller.RunSucceeded}))
 	exerciseRuns(t, s)
-	must(s.Enqueue(ctx, ref, ""))
+	_, err = s.Enqueue(ctx, ref, "")
+	must(err)
 	must(s.Renew(ctx, c, 1e9))
 	_, err = s.Finish(ctx, c, controller.Finish{
 		Settle: true, Unsettled: 1, Write: &controller.Write{Version: reserved.Version},
@@ -88,6 +89,12 @@ func exercise(t *testing.T, s *Store) map[string]bool {
 	_, err = s.Changes(ctx, "", controller.ChangeFilter{})
 	must(err)
 	_, err = s.Events(ctx, controller.EventQuery{Controller: "c", Key: "k"})
+	must(err)
+	_, err = s.Suspend(ctx, ref, "", "")
+	must(err)
+	_, err = s.Unsuspend(ctx, ref, "", "")
+	must(err)
+	_, err = s.RebuildQueue(ctx)
 	must(err)
 	_, err = s.RequestDeletion(ctx, controller.Deletion{Ref: ref})
 	must(err)

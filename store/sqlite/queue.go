@@ -9,65 +9,87 @@ import (
 
 // A wake-up counts, and makes the key due now unless it is due already. It
 // leaves a claim alone: the pass finds at its end that the count has moved.
-const wakeQuery = `INSERT INTO queue (scope, controller, resource_key, available_at, wake, consecutive_errors)
-	VALUES (?, ?, ?, ?, 1, 0)
-	ON CONFLICT (scope, controller, resource_key) DO UPDATE
-	SET available_at = min(available_at, excluded.available_at), wake = wake + 1`
+const (
+	wakeQuery = `UPDATE resources SET wake = wake + 1
+		WHERE scope = ? AND controller = ? AND resource_key = ? RETURNING wake, suspension_json IS NOT NULL`
+	dueQuery = `INSERT INTO queue
+			(scope, controller, resource_key, lane, available_at, held, consecutive_errors, retries)
+		VALUES (?, ?, ?, ?, ?, ?, 0, 0)
+		ON CONFLICT (scope, controller, resource_key) DO UPDATE
+		SET lane = min(lane, excluded.lane), available_at = min(available_at, excluded.available_at)`
+)
 
-func (t *tx) wake(ref controller.Ref) error {
-	return t.exec(wakeQuery, t.scope, ref.Controller, ref.Key, t.now)
+// wake wakes a key and returns its count of wake-ups, or a *NotFoundError.
+func (t *tx) wake(ref controller.Ref, lane controller.Lane) (count int64, err error) {
+	return t.wakeWith(dueQuery, ref, lane)
 }
 
 // wakeForSpec is wake with a clean slate: errors with the old spec say nothing
 // about the new one.
 func (t *tx) wakeForSpec(ref controller.Ref) error {
-	return t.exec(wakeQuery+", consecutive_errors = 0, last_error = NULL", t.scope, ref.Controller, ref.Key, t.now)
+	_, err := t.wakeWith(dueQuery+", consecutive_errors = 0, retries = 0, last_error = NULL", ref, controller.LaneRequest)
+	return err
+}
+
+func (t *tx) wakeWith(query string, ref controller.Ref, lane controller.Lane) (count int64, err error) {
+	held := false
+	found, err := t.first(wakeQuery, values(t.scope, ref.Controller, ref.Key), &count, &held)
+	if err == nil && !found {
+		err = &controller.NotFoundError{Ref: ref}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return count, t.exec(query, t.scope, ref.Controller, ref.Key, int(lane), t.now, held)
 }
 
 // Enqueue wakes a key; see controller.Store.
-func (s *Store) Enqueue(ctx context.Context, ref controller.Ref, actor string) error {
+func (s *Store) Enqueue(ctx context.Context, ref controller.Ref, actor string) (int64, error) {
 	if err := controller.ValidateRef(ref); err != nil {
-		return err
+		return 0, err
 	}
-	return s.do(ctx, "enqueue", func(t *tx) error {
-		if _, err := t.uid(ref); err != nil {
-			return err
+	return write(ctx, s, "enqueue", func(t *tx) (int64, error) {
+		count, err := t.wake(ref, controller.LaneRequest)
+		if err != nil {
+			return 0, err
 		}
-		if err := t.wake(ref); err != nil {
-			return err
-		}
-		return t.tell(ref, controller.EventRequested, actorPayload{actor})
+		return count, t.tell(ref, controller.EventRequested, actorPayload{Actor: actor})
 	})
 }
 
 type actorPayload struct {
-	Actor string `json:"actor,omitempty"`
+	Actor  string `json:"actor,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // queueRow is a row of the queue as far as others may know of it.
 type queueRow struct {
+	lane               int
 	available, expires *time.Time
-	errors             int
+	held               bool
+	errors, retries    int
 	lastError          string
 }
 
-const queueColumns = "q.available_at, q.claim_expires_at, q.consecutive_errors, q.last_error"
+const queueColumns = "q.lane, q.available_at, q.claim_expires_at, q.held, q.consecutive_errors, q.retries, q.last_error"
 
 func (q *queueRow) columns() []any {
-	return []any{&q.available, &q.expires, &q.errors, &q.lastError}
+	return []any{&q.lane, &q.available, &q.expires, &q.held, &q.errors, &q.retries, &q.lastError}
 }
 
 // state tells where the key stands. A claim that has expired is none.
 func (q *queueRow) state(now time.Time) controller.QueueRow {
 	row := controller.QueueRow{
-		State: controller.QueueReady, AvailableAt: q.available,
-		ConsecutiveErrors: q.errors, LastError: q.lastError,
+		State: controller.QueueReady, AvailableAt: q.available, Lane: controller.Lane(q.lane),
+		ConsecutiveErrors: q.errors, Retries: q.retries, LastError: q.lastError,
 	}
 	switch {
 	case q.available == nil:
 		row.State = controller.QueueNone
 	case q.expires != nil && q.expires.After(now):
 		row.State, row.AvailableAt = controller.QueueClaimed, nil
+	case q.held:
+		row.State = controller.QueueSuspended
 	case q.expires == nil && q.available.After(now):
 		row.State = controller.QueueDelayed
 	}
@@ -80,14 +102,20 @@ func (s *Store) Queue(ctx context.Context, ref controller.Ref) (controller.Queue
 		return controller.QueueRow{}, err
 	}
 	return read(ctx, s, "read queue", func(t *tx) (controller.QueueRow, error) {
-		if _, err := t.uid(ref); err != nil {
+		var q queueRow
+		var a attention
+		found, err := t.first("SELECT "+queueColumns+", "+attentionColumns+` FROM resources r
+			LEFT JOIN queue q USING (scope, controller, resource_key)
+			WHERE r.scope = ? AND r.controller = ? AND r.resource_key = ?`,
+			values(t.scope, ref.Controller, ref.Key), append(q.columns(), a.columns()...)...)
+		if err == nil && !found {
+			err = &controller.NotFoundError{Ref: ref}
+		}
+		if err != nil {
 			return controller.QueueRow{}, err
 		}
-		var q queueRow
-		_, err := t.first("SELECT "+queueColumns+` FROM queue q
-			WHERE q.scope = ? AND q.controller = ? AND q.resource_key = ?`,
-			values(t.scope, ref.Controller, ref.Key), q.columns()...)
-		return q.state(t.now), err
+		row := q.state(t.now)
+		return row, a.show(&row)
 	})
 }
 
@@ -113,9 +141,9 @@ func (t *tx) count(b *controller.Backlog, name string) error {
 	var next *time.Time
 	_, err := t.first(`SELECT
 			count(*) FILTER (WHERE claim_expires_at > ?3),
-			count(*) FILTER (WHERE claim_expires_at <= ?3 OR claim_token IS NULL AND available_at <= ?3),
-			count(*) FILTER (WHERE claim_token IS NULL AND available_at > ?3),
-			min(available_at) FILTER (WHERE claim_token IS NULL AND available_at > ?3)
+			count(*) FILTER (WHERE claim_expires_at <= ?3 OR claim_token IS NULL AND available_at <= ?3 AND NOT held),
+			count(*) FILTER (WHERE claim_token IS NULL AND available_at > ?3 AND NOT held),
+			min(available_at) FILTER (WHERE claim_token IS NULL AND available_at > ?3 AND NOT held)
 		FROM queue WHERE scope = ?1 AND controller = ?2`,
 		values(t.scope, name, t.now), &claimed, &ready, &delayed, &next)
 	b.Claimed += claimed

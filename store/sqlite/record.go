@@ -23,6 +23,7 @@ type record struct {
 	conditions, run, status    json.RawMessage
 	deletion                   *time.Time
 	finalizers                 json.RawMessage
+	attention
 }
 
 // emptyList is the JSON of no conditions and of no finalizers.
@@ -30,13 +31,13 @@ const emptyList = "[]"
 
 const recordColumns = `r.controller, r.resource_key, r.uid, r.resource_version, r.guard_version, r.generation,
 	r.spec_json, r.observed_generation, r.conditions_json, r.workflow_run_json, r.controller_status_json,
-	r.deletion_timestamp, r.finalizers_json`
+	r.deletion_timestamp, r.finalizers_json, ` + attentionColumns
 
 func (r *record) columns() []any {
-	return []any{
+	return append([]any{
 		&r.Controller, &r.Key, &r.uid, &r.version, &r.guard, &r.generation,
 		&r.spec, &r.observed, &r.conditions, &r.run, &r.status, &r.deletion, &r.finalizers,
-	}
+	}, r.attention.columns()...)
 }
 
 // record reads a resource and reports whether it exists.
@@ -79,9 +80,9 @@ func newUID() string { return uuid.Must(uuid.NewV7()).String() }
 
 func (t *tx) insert(r record) error {
 	return t.exec(`INSERT INTO resources (scope, controller, resource_key, uid, resource_version, guard_version,
-			generation, spec_json, observed_generation, conditions_json, controller_status_json, finalizers_json,
-			created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			generation, wake, handled, spec_json, observed_generation, conditions_json, controller_status_json,
+			finalizers_json, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?)`,
 		t.scope, r.Controller, r.Key, r.uid, r.version, r.guard, r.generation, r.spec, r.observed,
 		r.conditions, r.status, r.finalizers, t.now, t.now)
 }

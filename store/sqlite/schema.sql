@@ -24,6 +24,10 @@ CREATE TABLE owners (
 -- guard_version is resource_version as of the last write that a pass must have
 -- seen. Progress of a child run raises only the latter: the runtime keeps
 -- workflow_run_json, so a pass that is under way overwrites nothing.
+-- wake counts the wake-ups of the key, handled is the count that the last pass
+-- that ended had seen. They, suspension_json and stalled (the error after which
+-- the key is not tried again by itself) outlive the queue row and are no part of
+-- what resource_version counts.
 CREATE TABLE resources (
   scope                  TEXT NOT NULL,
   controller             TEXT NOT NULL,
@@ -32,6 +36,10 @@ CREATE TABLE resources (
   resource_version       INTEGER NOT NULL CHECK (resource_version >= guard_version),
   guard_version          INTEGER NOT NULL CHECK (guard_version > 0),
   generation             INTEGER NOT NULL CHECK (generation > 0),
+  wake                   INTEGER NOT NULL CHECK (wake >= handled),
+  handled                INTEGER NOT NULL CHECK (handled >= 0),
+  suspension_json        TEXT,
+  stalled                TEXT,
   spec_json              TEXT NOT NULL,
   observed_generation    INTEGER NOT NULL CHECK (observed_generation >= 0),
   conditions_json        TEXT NOT NULL,
@@ -44,14 +52,17 @@ CREATE TABLE resources (
   PRIMARY KEY (scope, controller, resource_key)
 ) STRICT;
 
--- wake counts the wake-ups, claim_wake remembers those that a claim has seen.
+-- claim_wake remembers the wake-ups that a claim has seen. held keeps the row of a
+-- suspended resource from being claimed.
 CREATE TABLE queue (
   scope              TEXT NOT NULL,
   controller         TEXT NOT NULL,
   resource_key       TEXT NOT NULL,
+  lane               INTEGER NOT NULL CHECK (lane IN (0, 1, 2)),
   available_at       INTEGER NOT NULL,
-  wake               INTEGER NOT NULL CHECK (wake > 0),
+  held               INTEGER NOT NULL CHECK (held IN (0, 1)),
   consecutive_errors INTEGER NOT NULL CHECK (consecutive_errors >= 0),
+  retries            INTEGER NOT NULL CHECK (retries >= 0),
   last_error         TEXT,
   claim_token        TEXT,
   claim_wake         INTEGER,
@@ -65,9 +76,10 @@ CREATE TABLE queue (
   CHECK ((claim_token IS NULL) = (claim_expires_at IS NULL))
 ) STRICT, WITHOUT ROWID;
 
--- The two halves of the queue: what may be claimed, oldest first, and what is.
-CREATE INDEX queue_free ON queue (scope, controller, available_at, resource_key)
-  WHERE claim_token IS NULL;
+-- The two halves of the queue: what may be claimed, oldest first in each lane,
+-- and what is.
+CREATE INDEX queue_free ON queue (scope, controller, lane, available_at, resource_key)
+  WHERE claim_token IS NULL AND held = 0;
 CREATE INDEX queue_claimed ON queue (scope, controller, claim_expires_at)
   WHERE claim_token IS NOT NULL;
 

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -75,6 +76,11 @@ func open(t *testing.T, o sqlite.Options) *sqlite.Store {
 }
 
 func ref(key string) controller.Ref { return controller.Ref{Controller: "c", Key: key} }
+
+func wakeUp(ctx context.Context, s *sqlite.Store, key string) error {
+	_, err := s.Enqueue(ctx, ref(key), "")
+	return err
+}
 
 func put(t testing.TB, s *sqlite.Store, key string) {
 	t.Helper()

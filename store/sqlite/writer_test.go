@@ -18,7 +18,7 @@ func TestConcurrentWritesShareOneCommit(t *testing.T) {
 	s := open(t, o)
 	put(t, s, "a")
 	commits, syncs := s.Transactions(), d.syncs.Load()
-	together(t, s, 100, func(int) error { return s.Enqueue(t.Context(), ref("a"), "") })
+	together(t, s, 100, func(int) error { return wakeUp(t.Context(), s, "a") })
 	if got := s.Transactions() - commits; got != 1 {
 		t.Errorf("100 writes were %d transactions, want 1", got)
 	}
@@ -81,7 +81,7 @@ func TestARefusalUndoesNothingOfTheOthers(t *testing.T) {
 	commits := s.Transactions()
 	together(t, s, 20, func(i int) error {
 		key := []string{"a", "missing"}[i%2]
-		err := s.Enqueue(t.Context(), ref(key), "")
+		err := wakeUp(t.Context(), s, key)
 		if key == "missing" && errors.Is(err, controller.ErrNotFound) {
 			return nil
 		}
@@ -102,7 +102,7 @@ func TestWhoGivesUpBeforeItsTurnWritesNothing(t *testing.T) {
 	release := s.Hold()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	given := make(chan error)
-	go func() { given <- s.Enqueue(ctx, ref("a"), "") }()
+	go func() { given <- wakeUp(ctx, s, "a") }()
 	s.AwaitQueued(1)
 	reason := errors.New("enough")
 	cancel(reason)
@@ -110,7 +110,7 @@ func TestWhoGivesUpBeforeItsTurnWritesNothing(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	release()
-	if err := s.Enqueue(t.Context(), ref("a"), ""); err != nil {
+	if err := wakeUp(t.Context(), s, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if got := events(t, s); got != 2 {
@@ -125,7 +125,7 @@ func TestCloseAnswersThoseWhoQueue(t *testing.T) {
 	release := s.Hold()
 	answers := make(chan error, 10)
 	for range cap(answers) {
-		go func() { answers <- s.Enqueue(t.Context(), ref("a"), "") }()
+		go func() { answers <- wakeUp(t.Context(), s, "a") }()
 	}
 	s.AwaitQueued(cap(answers))
 	closed := make(chan error)
@@ -150,7 +150,7 @@ func TestBusyStoreIsATypedError(t *testing.T) {
 	if err := db.Exec("BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Enqueue(t.Context(), ref("a"), "")
+	err := wakeUp(t.Context(), s, "a")
 	var busy *sqlite.BusyError
 	if !errors.As(err, &busy) || busy.Op != "enqueue" || busy.Waited != 20*time.Millisecond || busy.ErrorCode() != "store_busy" {
 		t.Fatalf("error %v (%+v)", err, busy)
@@ -164,7 +164,7 @@ func TestBusyStoreIsATypedError(t *testing.T) {
 	if err := db.Exec("ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Enqueue(t.Context(), ref("a"), ""); err != nil {
+	if err := wakeUp(t.Context(), s, "a"); err != nil {
 		t.Errorf("after the other let go: %v", err)
 	}
 }
@@ -181,13 +181,13 @@ func TestWritersLeaveRoomForEachOther(t *testing.T) {
 		go func() {
 			var err error
 			for err == nil && stop.Err() == nil {
-				err = first.Enqueue(t.Context(), ref("a"), "")
+				err = wakeUp(t.Context(), first, "a")
 			}
 			greedy <- err
 		}()
 	}
 	for range 20 {
-		if err := second.Enqueue(t.Context(), ref("a"), ""); err != nil {
+		if err := wakeUp(t.Context(), second, "a"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -74,13 +74,14 @@ func eventLimit(k *kit) {
 	k.settle(k.started("a"))
 	large := strings.Repeat("x", controller.MaxEventBytes)
 	k.quiet("a", func() {
-		err := k.Store.Enqueue(k.Context(), ref("a"), large)
+		_, err := k.Store.Enqueue(k.Context(), ref("a"), large)
 		equal(k, "limit", wantError[*controller.LimitError](k, err).Limit, controller.MaxEventBytes)
 		_, err = k.Store.Put(k.Context(), controller.Put{Ref: ref("a"), Spec: json.RawMessage(`{"n":2}`), Actor: large})
 		wantKind[*controller.LimitError](k, err)
 	})
 	k.wantNoClaim()
-	k.must(k.Store.Enqueue(k.Context(), ref("a"), large[len(`{"actor":""}`):]))
+	_, err := k.Store.Enqueue(k.Context(), ref("a"), large[len(`{"actor":""}`):])
+	k.must(err)
 	k.claim("a")
 }
 

@@ -170,7 +170,8 @@ func (k *kit) queue(key string) controller.QueueRow {
 
 func (k *kit) enqueue(key string) {
 	k.Helper()
-	k.must(k.Store.Enqueue(k.Context(), ref(key), "ada"))
+	_, err := k.Store.Enqueue(k.Context(), ref(key), "ada")
+	k.must(err)
 }
 
 func (k *kit) events(q controller.EventQuery) []controller.Event {

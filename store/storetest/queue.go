@@ -100,7 +100,7 @@ func claimOrder(k *kit) {
 
 func settleRemoves(k *kit) {
 	k.settle(k.started("a"))
-	equal(k, "queue", k.queue("a"), controller.QueueRow{State: controller.QueueNone})
+	equal(k, "queue", k.queue("a"), controller.QueueRow{State: controller.QueueNone, Wake: 1, Handled: 1})
 }
 
 func wakeUpDuringPass(k *kit) {

@@ -184,7 +184,9 @@ func getNothing(k *kit) {
 		func() error { _, err := k.Store.Queue(k.Context(), ref("a")); return err },
 		func() error { _, err := k.Store.Effects(k.Context(), ref("a")); return err },
 		func() error { _, err := k.Store.Children(k.Context(), ref("a")); return err },
-		func() error { return k.Store.Enqueue(k.Context(), ref("a"), "") },
+		func() error { _, err := k.Store.Enqueue(k.Context(), ref("a"), ""); return err },
+		func() error { _, err := k.Store.Suspend(k.Context(), ref("a"), "", ""); return err },
+		func() error { _, err := k.Store.Unsuspend(k.Context(), ref("a"), "", ""); return err },
 		func() error {
 			_, err := k.Store.RequestDeletion(k.Context(), controller.Deletion{Ref: ref("a")})
 			return err
