@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"piworkflows/runbundle"
 )
@@ -31,11 +32,28 @@ type AgentRequest struct {
 	Prompt string
 	// RunTitle and StatusDetail are for display; either may be empty.
 	RunTitle, StatusDetail string
-	// Accept checks a submission. Nil means that the step is complete; any error
-	// is for the agent, which may correct its answer and submit again within the
-	// same attempt. After the first acceptance, and after the end of the
-	// attempt, every submission is refused. It is safe for concurrent use.
+	// Accept checks a submission, which is a JSON text: agents that answer in
+	// prose hand in a JSON string, and the JSON value that stands in it is taken.
+	// Nil means that the step is complete. A *SubmissionError is for the agent,
+	// which may correct its answer and submit again within the same attempt. Any
+	// other error says that nothing more will be taken: ErrStepOver after the
+	// first acceptance and after the end of the attempt, a *DecisionBlockedError
+	// when the limit of a decision is used up. It is safe for concurrent use.
 	Accept func(ctx context.Context, submission json.RawMessage) error
+	// Hold stops the active time of a decision, because a person interrupted the
+	// agent, until release is called. Holds may overlap; a second call of one
+	// release does nothing. The deadline of the node goes on. It is never nil in
+	// a request of the engine, and safe for concurrent use.
+	Hold func() (release func())
+}
+
+// betweenParts separates the author's part of a prompt from the contract.
+const betweenParts = "\n\n"
+
+// Authored returns the author's part of the prompt, for those who do not call
+// tools.
+func (r AgentRequest) Authored() string {
+	return strings.TrimSuffix(r.Prompt, betweenParts+r.Contract.Text())
 }
 
 // Notifier takes messages to people. It is safe for concurrent use.

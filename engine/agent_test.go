@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"piworkflows/engine"
-	"piworkflows/internal/limit"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -90,11 +89,11 @@ func TestAgentStep(t *testing.T) {
 		t.Errorf("request %+v", request)
 	}
 	contract, found := strings.CutPrefix(prompt, "Count them.\n\n---\n")
-	if !found {
-		t.Errorf("prompt %q", prompt)
+	if !found || request.Authored() != "Count them." {
+		t.Errorf("prompt %q, of which the author's %q", prompt, request.Authored())
 	}
 	for _, part := range []string{
-		"greet", "ask", `{"action":"submit","step":"ask","attempt":"` + step.AttemptID + `","output":`, `{"n": a number}`,
+		"greet", "ask", `{"action":"update","step":"ask","attempt":"` + step.AttemptID + `","update":{"type":`, `{"action":"submit","step":"ask","attempt":"` + step.AttemptID + `","output":`, `{"n": a number}`,
 	} {
 		if !strings.Contains(contract, part) {
 			t.Errorf("the contract does not contain %q: %s", part, contract)
@@ -144,23 +143,35 @@ func TestAgentFails(t *testing.T) {
 	}
 }
 
-func TestSubmissionLimits(t *testing.T) {
+func TestAgentWithoutAnExpectation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	var over error
 	r.options.Agents = script(func(ctx context.Context, q engine.AgentRequest) (*runbundle.Conversation, error) {
 		if !strings.Contains(q.Prompt, "The result must be: a JSON object") {
 			t.Errorf("prompt %q", q.Prompt)
 		}
-		over = q.Accept(ctx, raw(`"`+strings.Repeat("x", workflow.MaxValueBytes-1)+`"`))
 		return nil, q.Accept(ctx, nil)
 	})
 	n := asks(nil)
 	n.ExpectedOutput = ""
 	result, _ := r.run(flow(n))
 	r.want(result, runbundle.Completed, "", "")
-	if e := wantErr[*limit.Error](t, over); e.Size != workflow.MaxValueBytes+1 || string(result.FinalOutput) != "null" {
-		t.Errorf("limit %+v, output %s", e, result.FinalOutput)
+	if string(result.FinalOutput) != "null" {
+		t.Errorf("output %s", result.FinalOutput)
+	}
+}
+
+// What an agent copies from the contract is JSON, whatever the names are.
+func TestContractIsQuoted(t *testing.T) {
+	t.Parallel()
+	c := engine.AgentContract{WorkflowName: "w", NodeID: "a/\"b\"\u2028\x01", AttemptID: "1"}
+	filled := strings.Replace(c.SubmitCall(), "<your result>", "{}", 1)
+	var call struct{ Action, Step, Attempt string }
+	if err := json.Unmarshal([]byte(filled), &call); err != nil || call.Step != c.NodeID || call.Action != "submit" || call.Attempt != "1" {
+		t.Errorf("%s is %+v, %v", filled, call, err)
+	}
+	if !strings.Contains(c.Text(), c.SubmitCall()) || strings.Count(c.Text(), `"step":`) != 2 {
+		t.Errorf("contract %s", c.Text())
 	}
 }
 

@@ -132,10 +132,13 @@ func (r *Run) route(v verdict, result workflow.Result) (next string, end *ending
 
 // fatal reports whether an attempt ended so that no edge may be asked.
 func fatal(err error) bool {
+	if past := (*pastError)(nil); errors.As(err, &past) {
+		return past.code == CodeUnsettled || past.code == CodeDecisionBlocked
+	}
 	var unsettled *UnsettledError
 	var record *RecordError
-	var past *pastError
-	return errors.As(err, &unsettled) || errors.As(err, &record) || errors.As(err, &past) && past.code == CodeUnsettled
+	var blocked *DecisionBlockedError
+	return errors.As(err, &unsettled) || errors.As(err, &record) || errors.As(err, &blocked)
 }
 
 // tellUnsettled logs work that goes on although its attempt ended, because a

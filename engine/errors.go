@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"piworkflows/internal/durable"
+	"piworkflows/workflow"
 )
 
 // The codes of a Result that are the engine's own. A typed error with an
@@ -23,11 +24,65 @@ const (
 	CodeUnsettled = "work_unsettled"
 	// CodeRecord is the code of a run that could not be recorded.
 	CodeRecord = "record_failed"
+	// CodeDecisionBlocked is the code of a run that ended with a decision whose
+	// limit was used up.
+	CodeDecisionBlocked = "decision_blocked"
 )
 
 // ErrStepOver refuses a submission after the first one that was accepted, and
 // after the end of the attempt.
 var ErrStepOver = errors.New("the step is over: nothing more is accepted for this attempt")
+
+// SubmissionError rejects a submission. The step stays open: the agent may
+// correct the answer and submit again. The message is written for the agent.
+type SubmissionError struct {
+	NodeID string
+	// Err is the reason: that of the author's validator, a *canonical.Error with
+	// a JSON pointer, or a *limit.Error.
+	Err error
+	// Text is set if the submission was taken as plain text, and says why no JSON
+	// was found in it.
+	Text error
+}
+
+func (e *SubmissionError) Error() string {
+	if e.Text == nil {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("%v; the answer was read as plain text, because %v", e.Err, e.Text)
+}
+
+// Unwrap returns the reason.
+func (e *SubmissionError) Unwrap() error { return e.Err }
+
+// ErrorCode is the stable code of the error.
+func (*SubmissionError) ErrorCode() string { return "submission_rejected" }
+
+// DecisionBlockedError says that the limit of a decision was used up before an
+// answer was accepted. It ends the run: no edge is asked, because a decision
+// does not recover through itself. Spec: control loops, Progress and limits.
+type DecisionBlockedError struct {
+	NodeID string
+	// Limit is the limit with its name.
+	Limit workflow.DecisionLimit
+	// Rejections counts the submissions that were rejected, and Reason is that of
+	// the last one; it may be empty.
+	Rejections int
+	Reason     string
+}
+
+func (e *DecisionBlockedError) Error() string {
+	spent, last := "without a submission", ""
+	if e.Rejections > 0 {
+		spent = fmt.Sprintf("after %d rejected", e.Rejections)
+		last = "; the last was rejected because " + e.Reason
+	}
+	return fmt.Sprintf("decision %s is blocked: its limit %q (%s of active time, %d submissions) is used up %s: "+
+		"ask what can be answered, or raise the limit%s", e.NodeID, e.Limit.Name, e.Limit.Active, e.Limit.Submissions, spent, last)
+}
+
+// ErrorCode is the stable code of the error.
+func (*DecisionBlockedError) ErrorCode() string { return CodeDecisionBlocked }
 
 // InputError says that a workflow refuses a run input. Nothing was written.
 type InputError struct {
