@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piworkflows/engine"
+	"piworkflows/lease"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -52,7 +53,7 @@ func TestDecisionUsesUpItsSubmissions(t *testing.T) {
 		return nil, context.Cause(ctx)
 	})
 	result, b := r.run(decides(workflow.DecisionLimit{Name: "the boss", Submissions: 3}))
-	r.blocked(result, b, `"the boss"`, "3 submissions", "after 3 rejected", `"back" is not a route`, "reason: say why")
+	r.blocked(result, b, `"the boss"`, "submissions 3", "after 3 rejected", `"back" is not a route`, "reason: say why")
 	for _, err := range errs[:2] {
 		wantErr[*engine.SubmissionError](t, err)
 	}
@@ -91,7 +92,7 @@ func TestDecisionUsesUpItsTime(t *testing.T) {
 	r.clock.await(t, 90*time.Second, 1)
 	r.clock.Advance(90 * time.Second)
 	result, b := r.finish(run)
-	r.blocked(result, b, `"decide"`, "1m30s of active time", "after 1 rejected", "reason: say why")
+	r.blocked(result, b, `"decide"`, "active time 1m30s", "after 1 rejected", "reason: say why")
 }
 
 func TestDecisionWithoutAnySubmission(t *testing.T) {
@@ -191,4 +192,24 @@ func TestCancelBeatsTheLimitOfADecision(t *testing.T) {
 	run.Cancel()
 	result, _ := r.finish(run)
 	r.want(result, runbundle.Cancelled, engine.CodeCancelled, "")
+}
+
+// A run that was killed between the end of its decision and its own is not
+// routed by the next owner either.
+func TestResumeOfABlockedDecision(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.options.Agents = submits(t, "1")
+	var gone error
+	r.start.Fence = func(context.Context) error { return gone }
+	r.at(runbundle.EventNodeFailed, 1, func(*engine.Run) {
+		gone = &lease.LostError{What: runID, Reason: lease.Taken}
+	})
+	d := decides(workflow.DecisionLimit{Submissions: 1})
+	if result := r.begin(d).Wait(); !errors.Is(result.Err, lease.ErrLost) || result.Status != runbundle.Running {
+		t.Fatalf("the run ended: %+v", result)
+	}
+	gone = nil
+	result, b := r.finish(r.resume(d))
+	r.blocked(result, b, "after 1 rejected")
 }

@@ -77,7 +77,7 @@ func (e *DecisionBlockedError) Error() string {
 		spent = fmt.Sprintf("after %d rejected", e.Rejections)
 		last = "; the last was rejected because " + e.Reason
 	}
-	return fmt.Sprintf("decision %s is blocked: its limit %q (%s of active time, %d submissions) is used up %s: "+
+	return fmt.Sprintf("decision %s is blocked: its limit %q (active time %s, submissions %d) is used up %s: "+
 		"ask what can be answered, or raise the limit%s", e.NodeID, e.Limit.Name, e.Limit.Active, e.Limit.Submissions, spent, last)
 }
 
