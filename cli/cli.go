@@ -184,7 +184,7 @@ func (a *App) addCommands(root *cobra.Command) {
 			a.reconcileCommand(), a.deleteCommand(), a.waitCommand(), a.eventsCommand(),
 		},
 		groupRuns:    {a.runCommand(), a.runsCommand(), a.viewCommand(), a.graphCommand()},
-		groupProgram: {a.versionCommand()},
+		groupProgram: {a.benchCommand(), a.versionCommand()},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -32,6 +33,22 @@ func TestAppend(t *testing.T) {
 		wantContent(t, path, want)
 	}
 	wantMode(t, path, 0o600)
+}
+
+func TestCountingAddsUpWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	var written atomic.Int64
+	layer := durable.OS().Counting(&written)
+	file := mustOpen(t, layer, filepath.Join(t.TempDir(), "trace.ndjson"))
+	if err := errors.Join(file.Append([]byte("one\n")), file.Append([]byte("three\n")), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := layer.Replace(filepath.Join(t.TempDir(), "state.json"), make([]byte, 90), false); err != nil {
+		t.Fatal(err)
+	}
+	if got := written.Load(); got != 100 {
+		t.Errorf("%d bytes, want 100", got)
+	}
 }
 
 func TestAppendTakesBackATornRecord(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"piworkflows/internal/crashpoint"
 )
@@ -45,7 +46,8 @@ const (
 // FS does operations on files of the operating system. The zero value is ready
 // to use and the same as [OS]. It is safe for concurrent use if its hook is.
 type FS struct {
-	hook func(op Op, path string) error
+	hook    func(op Op, path string) error
+	written *atomic.Int64
 }
 
 // OS returns the plain file layer.
@@ -57,6 +59,10 @@ func OS() *FS { return &FS{} }
 // consists of operations too: a hook that fails them all from some point on
 // leaves the files as a crash at that point would.
 func WithHook(hook func(op Op, path string) error) *FS { return &FS{hook: hook} }
+
+// Counting returns a file layer that does the same and adds the bytes of each
+// write to n.
+func (f *FS) Counting(n *atomic.Int64) *FS { return &FS{hook: f.hook, written: n} }
 
 // TornWrite is an error for hooks: the write of which it is returned stores
 // that many bytes and then fails with Err.
@@ -100,6 +106,9 @@ func (f *FS) write(file *os.File, name string, data []byte) (written int, err er
 	})
 	if torn, ok := errors.AsType[*TornWrite](err); ok {
 		written, _ = file.Write(data[:min(torn.Bytes, len(data))])
+	}
+	if f.written != nil {
+		f.written.Add(int64(written))
 	}
 	return written, err
 }
