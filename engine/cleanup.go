@@ -10,19 +10,21 @@ import (
 	"piworkflows/workflow"
 )
 
-// cleanup lets the author remove what the run leaves behind. It comes after the
+// cleanup lets the authors remove what the run leaves behind. It comes after the
 // record of the end, so that a crash in it cannot bring a cancelled run back.
 func (r *Run) cleanup(end *ending) {
-	callback := r.graph.Definition().Cleanup
-	if callback == nil || !r.over(end) {
+	if !r.over(end) {
 		return
 	}
-	err := r.fence(r.base)
-	if err == nil {
-		err = r.clean(callback)
-	}
-	if err != nil {
-		r.e.o.Logger.WarnContext(r.base, "the cleanup of a run failed", "runId", r.o.RunID, "error", err)
+	left := r.scopes.Cleanups(&workflow.Context{RunID: r.o.RunID, Input: bytes.Clone(r.input), View: r.view()})
+	for _, c := range left {
+		err := r.fence(r.base)
+		if err == nil {
+			err = r.clean(c)
+		}
+		if err != nil {
+			r.e.o.Logger.WarnContext(r.base, "the cleanup of a run failed", "runId", r.o.RunID, "workflow", c.Workflow, "error", err)
+		}
 	}
 }
 
@@ -32,11 +34,10 @@ func (r *Run) over(end *ending) bool {
 	return r.w.Ended() && end.status != runbundle.Waiting && !end.interrupted && !errors.As(end.err, &unsettled)
 }
 
-func (r *Run) clean(callback func(context.Context, *workflow.Context) error) error {
-	what := "the cleanup of workflow " + r.graph.Name()
+func (r *Run) clean(c workflow.Cleanup) error {
+	what := "the cleanup of workflow " + c.Workflow
 	ctx, cancel := clock.WithTimeoutCause(r.base, r.e.o.Clock, CleanupTimeout, &TimeoutError{What: what, After: CleanupTimeout})
 	defer cancel()
-	c := &workflow.Context{RunID: r.o.RunID, Input: bytes.Clone(r.input), View: r.view()}
-	_, err := call(ctx, r.e, what, func(ctx context.Context) (struct{}, error) { return struct{}{}, callback(ctx, c) })
+	_, err := call(ctx, r.e, what, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.Run(ctx) })
 	return err
 }

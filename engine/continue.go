@@ -93,7 +93,7 @@ func (r *Run) inherit(o ContinueOptions) (init runbundle.Init, at place, err err
 	if init.Insistence, err = id.check(s, o.Force); err != nil {
 		return init, at, err
 	}
-	at.taken = len(s.Steps)
+	r.retrace(s.Steps)
 	at.next, at.end, err = r.afterLast(s, true)
 	return init, at, err
 }

@@ -15,8 +15,6 @@ type place struct {
 	// next is the node that runs next, unless the run ends at once with end.
 	next string
 	end  *ending
-	// taken is how many steps count towards the limit already.
-	taken int
 }
 
 // drive runs the graph to its end; it is the goroutine of the run. The events
@@ -44,13 +42,12 @@ func (r *Run) walk(at place) *ending {
 	if at.end != nil {
 		return at.end
 	}
-	most, next := r.maxSteps(), at.next
-	for step := at.taken + 1; ; step++ {
+	for next := at.next; ; {
 		if end := r.border(); end != nil {
 			return end
 		}
-		if step > most {
-			return failure(&MaxStepsError{Workflow: r.graph.Name(), Max: most})
+		if err := r.scopes.Allow(next); err != nil {
+			return failure(err)
 		}
 		var end *ending
 		if next, end = r.step(next); end != nil {
@@ -72,13 +69,6 @@ func (r *Run) border() *ending {
 	return nil
 }
 
-func (r *Run) maxSteps() int {
-	if r.graph.Definition().MaxSteps == 0 {
-		return r.e.o.MaxSteps
-	}
-	return r.graph.MaxSteps()
-}
-
 // step runs one attempt and says which node follows, or how the run ends.
 func (r *Run) step(id string) (next string, end *ending) {
 	node, ok := r.graph.Node(id)
@@ -95,6 +85,9 @@ func (r *Run) step(id string) (next string, end *ending) {
 		return "", r.stopped(v.err) // the attempt is left without an end
 	}
 	if err := r.record(a, v); err != nil {
+		return "", failure(err)
+	}
+	if err := r.follow(id, v); err != nil {
 		return "", failure(err)
 	}
 	result, _ := r.view().Result(id)

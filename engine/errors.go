@@ -18,7 +18,8 @@ const (
 	CodeTimeout = "node_timed_out"
 	// CodeCancelled is the code of a cancelled run.
 	CodeCancelled = "run_cancelled"
-	// CodeMaxSteps is the code of a run that used up its attempts.
+	// CodeMaxSteps is the code of a run that used up its attempts; its error is a
+	// *workflow.StepLimitError.
 	CodeMaxSteps = "max_steps"
 	// CodeUnsettled is the code of a run whose ended attempt went on working.
 	CodeUnsettled = "work_unsettled"
@@ -152,19 +153,6 @@ func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %s", e.Wh
 
 // ErrorCode is the stable code of the error.
 func (*PanicError) ErrorCode() string { return "callback_panicked" }
-
-// MaxStepsError says that a run used up its attempts before its graph ended.
-type MaxStepsError struct {
-	Workflow string
-	Max      int
-}
-
-func (e *MaxStepsError) Error() string {
-	return fmt.Sprintf("workflow %s exceeded maxSteps %d: raise MaxSteps, or find the loop that makes no progress", e.Workflow, e.Max)
-}
-
-// ErrorCode is the stable code of the error.
-func (*MaxStepsError) ErrorCode() string { return CodeMaxSteps }
 
 // RecordError says that the record of a run could not be written, so that the
 // run cannot go on.

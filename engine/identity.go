@@ -23,7 +23,13 @@ func identityOf(g *workflow.Graph) (identity, error) {
 	if err != nil {
 		return identity{}, fmt.Errorf("source of workflow %s: %w", g.Name(), err)
 	}
-	return identity{source: source, digest: g.Digest()}, nil
+	id := identity{source: source, digest: g.Digest()}
+	if mounted := g.Sources(); len(mounted) > 0 {
+		if id.sources, err = canonical.Marshal(mounted); err != nil {
+			return identity{}, fmt.Errorf("included sources of workflow %s: %w", g.Name(), err)
+		}
+	}
+	return id, nil
 }
 
 // SourceDifference is one part of the identity of a definition that changed.

@@ -112,6 +112,7 @@ func (p *resumption) admit(b *runbundle.Bundle) error {
 	if err != nil {
 		return err
 	}
+	r.retrace(s.Steps)
 	if p.at, err = r.placeIn(s); err != nil {
 		return err
 	}
@@ -119,6 +120,9 @@ func (p *resumption) admit(b *runbundle.Bundle) error {
 	r.recount(s)
 	if s.TraceSeq == 0 { // the owner died between the bundle and its first event
 		p.drafts = append(p.drafts, s.Started())
+	}
+	if d, lost := r.lost(b); lost {
+		p.drafts = append(p.drafts, d)
 	}
 	replayed := len(s.Steps)
 	p.drafts = append(p.drafts, runbundle.Draft{At: r.e.o.Clock.Now(), Payload: runbundle.RunResumed{
@@ -129,7 +133,6 @@ func (p *resumption) admit(b *runbundle.Bundle) error {
 
 // placeIn returns where a run that has not ended goes on.
 func (r *Run) placeIn(s *runbundle.State) (at place, err error) {
-	at.taken = len(s.Steps)
 	switch {
 	case s.CurrentNode != "":
 		at.next = s.CurrentNode

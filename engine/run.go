@@ -73,6 +73,10 @@ type Run struct {
 
 	gate gate
 
+	// scopes follows the run through the workflows that it includes. Only the
+	// goroutine of the run uses it.
+	scopes *workflow.Scopes
+
 	// sent counts the messages of each notify node; only the goroutine of the
 	// run uses it.
 	sent map[string]int

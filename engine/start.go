@@ -82,6 +82,7 @@ func (e *Engine) newRun(ctx context.Context, g *workflow.Graph, o StartOptions) 
 		return nil, err
 	}
 	r := &Run{e: e, o: o, graph: g, base: context.WithoutCancel(ctx), sent: map[string]int{}, done: make(chan struct{})}
+	r.scopes = g.Follow(e.o.MaxSteps)
 	r.ctx, r.cancel = context.WithCancelCause(r.base)
 	return r, nil
 }

@@ -33,7 +33,10 @@ func (v view) Result(node string) (workflow.Result, bool) {
 func (v view) Steps() int { return len(v.steps) }
 
 func (v view) Step(i int) workflow.Step {
-	s := v.steps[i]
+	return stepOf(v.steps[i])
+}
+
+func stepOf(s runbundle.Step) workflow.Step {
 	return workflow.Step{
 		AttemptID: s.AttemptID, NodeID: s.NodeID, NodeType: workflow.NodeType(s.NodeType), Outcome: workflow.Outcome(s.Outcome),
 		Output: bytes.Clone(s.Output), Error: s.Error,

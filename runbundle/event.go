@@ -29,6 +29,8 @@ const (
 	EventRunPaused       EventType = "run_paused"
 	EventRunResumed      EventType = "run_resumed"
 	EventRunInterrupted  EventType = "run_interrupted"
+	EventIncludeEntered  EventType = "include_entered"
+	EventIncludeExited   EventType = "include_exited"
 
 	// The rest end a run; each is "run_" and the status.
 	EventRunCompleted EventType = "run_completed"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -91,6 +92,7 @@ func (p NodeEnded) fold(s *State, e Event) {
 		DurationMs: p.DurationMs, Output: p.Output, Error: p.Error,
 	}
 	s.Results[e.NodeID] = r
+	s.leave(e.NodeID, r)
 	// A repeat that failed must not leave the output of an earlier success.
 	delete(s.Outputs, e.NodeID)
 	if p.Outcome == OutcomeOK {
@@ -103,6 +105,22 @@ func (p NodeEnded) fold(s *State, e Event) {
 	})
 	s.clearAttempt()
 }
+
+// exitMark stands in the ID of a node that leaves a mount, after the path of the
+// mount. Spec: workflow engine, Composition.
+const exitMark = "/__piw_exit_"
+
+// leave shows the result of a mount that was left under the path of the mount.
+func (s *State) leave(node string, r Result) {
+	mount, _, exits := strings.Cut(node, exitMark)
+	if exits && r.Outcome == OutcomeOK {
+		r.NodeID = mount
+		s.Results[mount], s.Outputs[mount] = r, r.Output
+	}
+}
+
+// fold changes nothing: the state follows from the node that entered or left.
+func (IncludeEntered) fold(*State, Event) {}
 
 func (RunPaused) fold(s *State, _ Event) { s.Paused = true }
 

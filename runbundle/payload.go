@@ -98,6 +98,23 @@ type RunInterrupted struct {
 	Error string `json:"error"`
 }
 
+// IncludeEntered says that the run entered an included workflow.
+type IncludeEntered struct {
+	// MountPath names the mounts on the way from the root.
+	MountPath    []string `json:"mountPath"`
+	WorkflowName string   `json:"workflowName"`
+	// Invocation counts the entries of the mount in the run from one.
+	Invocation int `json:"invocation"`
+}
+
+// IncludeExited says that the run left an included workflow. The fields are those
+// of its entry and what the parent sees of it.
+type IncludeExited struct {
+	IncludeEntered
+	Exit   string          `json:"exit"`
+	Output json.RawMessage `json:"output"`
+}
+
 // unknown is the payload of an event that this program does not know.
 type unknown struct{ kind EventType }
 
@@ -121,6 +138,10 @@ func (e Event) Decode() (Payload, error) {
 		return decode[RunResumed](e)
 	case EventRunInterrupted:
 		return decode[RunInterrupted](e)
+	case EventIncludeEntered:
+		return decode[IncludeEntered](e)
+	case EventIncludeExited:
+		return decode[IncludeExited](e)
 	case EventRunCompleted, EventRunWaiting, EventRunFailed, EventRunTimedOut, EventRunCancelled:
 		return decode[RunEnded](e)
 	default:
@@ -164,6 +185,12 @@ func (RunPaused) Type() EventType { return EventRunPaused }
 
 // Type returns EventRunResumed.
 func (RunResumed) Type() EventType { return EventRunResumed }
+
+// Type returns EventIncludeEntered.
+func (IncludeEntered) Type() EventType { return EventIncludeEntered }
+
+// Type returns EventIncludeExited.
+func (IncludeExited) Type() EventType { return EventIncludeExited }
 
 // Type returns "run_" and the status.
 func (p RunEnded) Type() EventType { return EventType("run_" + string(p.Status)) }

@@ -23,6 +23,8 @@ func (d *Definition) shape(p *problems) {
 	for i, e := range d.Edges {
 		e.shape(p, edgePlace(i))
 	}
+	d.includeShapes(p)
+	d.exitShapes(p)
 }
 
 // head checks all fields but the nodes and edges.
@@ -106,7 +108,7 @@ func (e Edge) shape(p *problems, place string) {
 }
 
 func (s *Switch) shape(p *problems, place string) {
-	if scope, _ := splitPath(s.On); scope == noScope {
+	if from, _ := splitPath(s.On); from == noOrigin {
 		p.addf(place+".on", "%q must begin with $., $output. or $result.", s.On)
 	}
 	p.text(place+".on", s.On)

@@ -16,8 +16,13 @@ type Context struct {
 	RunID, AttemptID string
 	// Input is the normalised run input.
 	Input json.RawMessage
-	// View gives the latest outputs and results, and the steps so far.
+	// View gives the latest outputs and results, and the steps so far. In an
+	// included workflow these are its own since it was entered, under its own
+	// names.
 	View View
+
+	// invocation counts the entries of the mount that the node enters.
+	invocation int
 }
 
 // View reads the record of a run as it stood when the attempt began. An

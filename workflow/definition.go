@@ -40,8 +40,13 @@ type Definition struct {
 	Nodes []Node
 	// Edges connect them; a node has at most one outgoing edge.
 	Edges []Edge
+	// Includes mount other workflows, Exits are the ends by which this one is
+	// left when another includes it.
+	Includes []Include
+	Exits    []Exit
 	// MaxSteps bounds the attempts of one run, whatever their outcome; zero
-	// takes DefaultMaxSteps.
+	// takes DefaultMaxSteps. Of an included workflow it bounds the attempts from
+	// one entry to the next, and zero is no bound; those of the root go on.
 	MaxSteps int
 	// Cleanup optionally removes what a run must not leave behind, a temporary
 	// folder for example. It is called once, after the end of the run is recorded
@@ -54,9 +59,9 @@ type Definition struct {
 
 // Edge leads from one node to the next. Exactly one of To and Switch is set.
 type Edge struct {
-	// From is a node ID.
+	// From is a node ID, or the exit of an included workflow, written mount.exit.
 	From string
-	// To is the next node of a plain edge, taken after an ok attempt only.
+	// To is the next node or mount of a plain edge, taken after an ok attempt only.
 	To string
 	// Switch chooses the next node by a value.
 	Switch *Switch
@@ -79,6 +84,6 @@ type Switch struct {
 type Case struct {
 	// Value is the text that the case stands for; no two cases share one.
 	Value string
-	// To is the ID of the node that follows.
+	// To is the ID of the node or mount that follows.
 	To string
 }

@@ -71,7 +71,7 @@ func TestCompileWiring(t *testing.T) {
 		"exit of no mount": {
 			[]string{"a"},
 			[]workflow.Edge{{From: "child.done", To: "a"}},
-			[]flaw{{"edges[0].from", `no node "child.done"`}},
+			[]flaw{{"edges[0].from", `"child.done" is an exit`}},
 		},
 	}
 	for name, test := range tests {

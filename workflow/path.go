@@ -7,40 +7,40 @@ import (
 	"strings"
 )
 
-// scope is the value that a path begins at.
-type scope int
+// origin is the value that a path begins at.
+type origin int
 
 const (
-	noScope scope = iota
-	outputScope
-	resultScope
+	noOrigin origin = iota
+	fromOutput
+	fromResult
 )
 
 // splitPath separates where a path begins from its parts. Nothing in a path is
 // escaped: a key that contains a dot cannot be reached.
-func splitPath(on string) (scope, []string) {
+func splitPath(on string) (origin, []string) {
 	head, rest, found := strings.Cut(on, ".")
 	if !found {
-		return noScope, nil
+		return noOrigin, nil
 	}
 	parts := strings.Split(rest, ".")
 	switch head {
 	case "$", "$output":
-		return outputScope, parts
+		return fromOutput, parts
 	case "$result":
-		return resultScope, parts
+		return fromResult, parts
 	default:
-		return noScope, nil
+		return noOrigin, nil
 	}
 }
 
 // read returns the JSON text that the switch asks for; nil if there is none.
 func (s *Switch) read(r Result) json.RawMessage {
-	scope, parts := splitPath(s.On)
+	from, parts := splitPath(s.On)
 	if r.Outcome != OK {
 		r.Output = nil
 	}
-	if scope == outputScope {
+	if from == fromOutput {
 		return walk(r.Output, parts)
 	}
 	if parts[0] == "output" {

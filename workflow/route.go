@@ -42,10 +42,10 @@ func (*RouteError) ErrorCode() string { return "route_failed" }
 //
 // Spec: control loops, Branch behavior.
 func (g *Graph) Route(r Result) (next string, done bool, err error) {
-	if _, known := g.nodes[r.NodeID]; !known {
+	if _, known := g.byID[r.NodeID]; !known {
 		return "", false, fmt.Errorf("workflow %q has no node %q: the result belongs to another graph", g.def.Name, r.NodeID)
 	}
-	e, exists := g.edges[r.NodeID]
+	e, exists := g.from[r.NodeID]
 	switch {
 	case r.Outcome != OK && !e.followsFailure(r.Outcome):
 		return "", false, fmt.Errorf("node %q ended %s: %w", r.NodeID, r.Outcome, ErrUnrouted)
@@ -65,8 +65,8 @@ func (e Edge) followsFailure(o Outcome) bool {
 	if e.Switch == nil || o != Failed && o != TimedOut {
 		return false
 	}
-	scope, _ := splitPath(e.Switch.On)
-	return scope == resultScope
+	from, _ := splitPath(e.Switch.On)
+	return from == fromResult
 }
 
 func (s *Switch) choose(r Result) (string, error) {

@@ -23,14 +23,26 @@ type definitionSnapshot struct {
 	Composition composition    `json:"composition"`
 }
 
-// composition has no mounts until workflows can include others; readers expect
-// the list all the same.
+// composition lists the mounts; readers expect the list also if it is empty.
 type composition struct {
-	Mounts []struct{} `json:"mounts"`
+	Mounts []mountSnapshot `json:"mounts"`
+}
+
+type mountSnapshot struct {
+	MountPath    []string `json:"mountPath"`
+	WorkflowName string   `json:"workflowName"`
+	EntryNode    string   `json:"entryNode"`
+	Exits        object   `json:"exits"`
+	MaxSteps     int      `json:"maxSteps,omitempty"`
 }
 
 type nodeSnapshot struct {
 	NodeType NodeType `json:"nodeType"`
+	// MountPath and LocalNodeID are set in included workflows.
+	MountPath   []string `json:"mountPath,omitempty"`
+	LocalNodeID string   `json:"localNodeId,omitempty"`
+	// IncludeTransition is entry or exit for a node that composition made.
+	IncludeTransition string `json:"includeTransition,omitempty"`
 	// TimeoutMs is absent for the default and for a function, null for none.
 	TimeoutMs       json.RawMessage `json:"timeoutMs,omitempty"`
 	StatusDetail    string          `json:"statusDetail,omitempty"`
@@ -50,22 +62,44 @@ type switchSnapshot struct {
 	Cases object `json:"cases"`
 }
 
-func snapshot(d *Definition) (json.RawMessage, error) {
+func (g *Graph) snapshot() (json.RawMessage, error) {
 	s := definitionSnapshot{
 		Schema:      SnapshotSchema,
-		Name:        d.Name,
-		ContractID:  d.ContractID,
-		StartAt:     d.StartAt,
-		Edges:       make([]edgeSnapshot, 0, len(d.Edges)),
-		Composition: composition{Mounts: []struct{}{}},
+		Name:        g.def.Name,
+		ContractID:  g.def.ContractID,
+		StartAt:     g.def.StartAt,
+		Edges:       make([]edgeSnapshot, 0, len(g.edges)),
+		Composition: composition{Mounts: []mountSnapshot{}},
 	}
-	for _, n := range d.Nodes {
-		s.Nodes = append(s.Nodes, member{n.NodeID(), snapshotNode(n)})
+	for _, n := range g.nodes {
+		s.Nodes = append(s.Nodes, member{n.NodeID(), g.snapshotNode(n)})
 	}
-	for _, e := range d.Edges {
+	for _, e := range g.edges {
 		s.Edges = append(s.Edges, snapshotEdge(e))
 	}
+	for _, m := range g.mounted() {
+		s.Composition.Mounts = append(s.Composition.Mounts, mountSnapshot{
+			MountPath: m.path, WorkflowName: m.def.Name, EntryNode: m.mountID(), Exits: m.exits(), MaxSteps: m.def.MaxSteps,
+		})
+	}
 	return canonical.Marshal(s)
+}
+
+// snapshotNode is a node with its place in the composition.
+func (g *Graph) snapshotNode(n Node) nodeSnapshot {
+	s := snapshotNode(n)
+	at := g.sites[n.NodeID()]
+	s.MountPath = g.scopes[at.scope].path
+	switch {
+	case at.enters > 0:
+		s.MountPath, s.IncludeTransition = g.scopes[at.enters].path, "entry"
+	case at.exit != "":
+		s.IncludeTransition = "exit"
+	}
+	if len(s.MountPath) > 0 {
+		s.LocalNodeID = at.local
+	}
+	return s
 }
 
 func snapshotNode(n Node) nodeSnapshot {

@@ -1,26 +1,54 @@
 package workflow
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // wiring checks whether the parts of a definition fit together.
 type wiring struct {
 	*problems
-	def   *Definition
-	nodes map[string]bool
+	def *Definition
+	// nodes and mounts are the names that an edge may lead to; a mount without a
+	// workflow was reported, and nothing more is said of it.
+	nodes  map[string]bool
+	mounts map[string]*Definition
+	// included says that another workflow includes this one.
+	included bool
 }
 
-func (d *Definition) wiring(p *problems) {
-	w := wiring{problems: p, def: d, nodes: make(map[string]bool, len(d.Nodes))}
+func (d *Definition) wiring(p *problems, included bool) {
+	w := wiring{
+		problems: p, def: d, included: included,
+		nodes: make(map[string]bool, len(d.Nodes)), mounts: make(map[string]*Definition, len(d.Includes)),
+	}
 	for _, n := range d.Nodes {
 		if isValue(n) {
 			w.nodes[n.NodeID()] = true
 		}
 	}
-	if d.StartAt != "" {
-		w.known("startAt", d.StartAt)
+	for _, in := range d.Includes {
+		w.mounts[in.Mount] = in.Workflow
 	}
-	w.edges()
+	w.start()
+	from := w.edges()
+	w.exits(from)
 	w.reach()
+}
+
+func (w *wiring) start() {
+	switch {
+	case w.def.StartAt == "":
+	case w.isMount(w.def.StartAt):
+		w.addf("startAt", "%q is a mount: begin with a node that leads to it", w.def.StartAt)
+	default:
+		w.known("startAt", w.def.StartAt)
+	}
+}
+
+func (w *wiring) isMount(name string) bool {
+	_, exists := w.mounts[name]
+	return exists
 }
 
 // known reports a name that no node has.
@@ -30,12 +58,32 @@ func (w *wiring) known(place, name string) {
 	}
 }
 
-func (w *wiring) edges() {
+// source reports a name from which no edge can start.
+func (w *wiring) source(place, name string) {
+	mount, exit, isExit := cutExit(name)
+	child := w.mounts[mount]
+	switch {
+	case !w.isMount(mount) && isExit:
+		w.addf(place, "%q is an exit, and there is no mount %q: include it or correct the name", name, mount)
+	case !w.isMount(mount):
+		w.known(place, name)
+	case child == nil:
+	case !isExit:
+		w.addf(place, "%q is a mount: an edge starts at one of its exits, written %s.exit", name, name)
+	default:
+		if _, exists := child.exit(exit); !exists {
+			w.addf(place, "workflow %q has no exit %q: declare it there or correct the name", child.Name, exit)
+		}
+	}
+}
+
+// edges checks the edges and returns the index of the one from each name.
+func (w *wiring) edges() map[string]int {
 	first := make(map[string]int, len(w.def.Edges))
 	for i, e := range w.def.Edges {
 		place := edgePlace(i)
 		if e.From != "" {
-			w.known(place+".from", e.From)
+			w.source(place+".from", e.From)
 			if earlier, twice := first[e.From]; twice {
 				w.addf(place+".from", "%q has an outgoing edge already, edges[%d]: join the two in one switch", e.From, earlier)
 			} else {
@@ -43,7 +91,61 @@ func (w *wiring) edges() {
 			}
 		}
 		for at, to := range e.targets(place) {
-			w.known(at, to)
+			if !w.isMount(to) {
+				w.known(at, to)
+			}
+		}
+	}
+	return first
+}
+
+// exits checks the ends of the workflow. from has an entry for each name with an
+// outgoing edge.
+func (w *wiring) exits(from map[string]int) {
+	leaves := make(map[string]string, len(w.def.Exits))
+	for _, x := range w.def.Exits {
+		if x.From == "" {
+			continue
+		}
+		place := exitPlace(x.Name) + ".from"
+		w.known(place, x.From)
+		if i, leads := from[x.From]; leads {
+			w.addf(place, "%q has an outgoing edge, edges[%d]: an exit follows a node without one", x.From, i)
+		}
+		if other, twice := leaves[x.From]; twice {
+			w.addf(place, "exit %q follows %q already: use two nodes", other, x.From)
+		}
+		leaves[x.From] = x.Name
+	}
+	if w.included {
+		w.ends(from, leaves)
+	}
+}
+
+// ends reports where an included workflow would end without an exit: the run
+// would end there, although its parent has more to do.
+func (w *wiring) ends(from map[string]int, leaves map[string]string) {
+	if len(w.def.Exits) == 0 {
+		w.addf("exits", "a workflow that is included needs at least one exit")
+	}
+	for _, n := range w.def.Nodes {
+		if !isValue(n) {
+			continue
+		}
+		_, leads := from[n.NodeID()]
+		if _, isExit := leaves[n.NodeID()]; !leads && !isExit {
+			w.addf(nodePlace(n.NodeID()), "the included workflow would end here: lead on, or declare an exit from it")
+		}
+	}
+	for _, in := range w.def.Includes {
+		if in.Workflow == nil {
+			continue
+		}
+		for _, x := range in.Workflow.Exits {
+			if _, leads := from[in.Mount+"."+x.Name]; !leads {
+				w.addf(includePlace(in.Mount), "exit %q leads nowhere, and the whole run would end there: add an edge from %s.%s",
+					x.Name, in.Mount, x.Name)
+			}
 		}
 	}
 }
@@ -63,18 +165,26 @@ func (e Edge) targets(place string) iter.Seq2[string, string] {
 	}
 }
 
-// reach reports nodes that no path leads to. Without a start there is no path,
-// and the start was reported.
+// reach reports nodes and mounts that no path leads to. Without a start, or with a
+// mount of nothing, nobody knows.
 func (w *wiring) reach() {
-	if !w.nodes[w.def.StartAt] {
+	if !w.nodes[w.def.StartAt] || slices.ContainsFunc(w.def.Includes, func(in Include) bool { return in.Workflow == nil }) {
 		return
 	}
 	reached := w.reached()
-	for _, n := range w.def.Nodes {
-		if isValue(n) && !reached[n.NodeID()] {
-			reached[n.NodeID()] = true // once, even if declared twice
-			w.addf(nodePlace(n.NodeID()), "no path leads here from %q: connect it or remove it", w.def.StartAt)
+	report := func(place, name string) {
+		if !reached[name] {
+			reached[name] = true // once, even if declared twice
+			w.addf(place, "no path leads here from %q: connect it or remove it", w.def.StartAt)
 		}
+	}
+	for _, n := range w.def.Nodes {
+		if isValue(n) {
+			report(nodePlace(n.NodeID()), n.NodeID())
+		}
+	}
+	for _, in := range w.def.Includes {
+		report(includePlace(in.Mount), in.Mount)
 	}
 }
 
@@ -83,6 +193,11 @@ func (w *wiring) reached() map[string]bool {
 	for _, e := range w.def.Edges {
 		for _, to := range e.targets("") {
 			next[e.From] = append(next[e.From], to)
+		}
+	}
+	for mount, child := range w.mounts {
+		for _, x := range child.Exits {
+			next[mount] = append(next[mount], mount+"."+x.Name)
 		}
 	}
 	reached := map[string]bool{w.def.StartAt: true}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"encoding/json"
+
+	"piworkflows/runbundle"
+	"piworkflows/workflow"
+)
+
+// follow takes a recorded step into the scopes, and records that a mount was
+// entered or left.
+func (r *Run) follow(node string, v verdict) error {
+	seen := r.view()
+	last := seen.Steps() - 1
+	r.scopes.Record(last, seen.Step(last))
+	if v.outcome != workflow.OK {
+		return nil
+	}
+	if d, crosses := r.crossing(node, v.output); crosses {
+		return r.append(d)
+	}
+	return nil
+}
+
+// retrace takes the steps of an earlier part of the run into the scopes.
+func (r *Run) retrace(steps []runbundle.Step) {
+	for i, s := range steps {
+		r.scopes.Record(i, stepOf(s))
+	}
+}
+
+// crossing is the event of a node that enters or leaves a mount.
+func (r *Run) crossing(node string, output json.RawMessage) (d runbundle.Draft, crosses bool) {
+	c, crosses := r.scopes.Crossing(node)
+	if !crosses {
+		return d, false
+	}
+	in := runbundle.IncludeEntered{MountPath: c.MountPath, WorkflowName: c.WorkflowName, Invocation: c.Invocation}
+	d = runbundle.Draft{At: r.e.o.Clock.Now(), Payload: in}
+	if c.Exit != "" {
+		d.Payload = runbundle.IncludeExited{IncludeEntered: in, Exit: c.Exit, Output: output}
+	}
+	return d, true
+}
+
+// lost is the event of a mount that was entered or left right before the owner
+// died.
+func (r *Run) lost(b *runbundle.Bundle) (runbundle.Draft, bool) {
+	if len(b.Events) == 0 {
+		return runbundle.Draft{}, false
+	}
+	last := b.Events[len(b.Events)-1]
+	if last.Type != runbundle.EventNodeFinished {
+		return runbundle.Draft{}, false
+	}
+	return r.crossing(last.NodeID, b.State.Steps[len(b.State.Steps)-1].Output)
+}
