@@ -20,6 +20,9 @@ type Context struct {
 	// included workflow these are its own since it was entered, under its own
 	// names.
 	View View
+	// Publisher is what Publish uses. The engine sets it for the callbacks that may
+	// publish updates; for all others it is nil.
+	Publisher Publisher
 
 	// invocation counts the entries of the mount that the node enters.
 	invocation int

@@ -17,6 +17,9 @@ type Shell struct {
 	// Parse turns the result into the node's output; nil records the result
 	// itself (CommandResult).
 	Parse func(ctx context.Context, c *Context, r CommandResult) (any, error)
+	// Updates optionally turns lines of the output into updates while the command
+	// runs.
+	Updates *LineUpdates
 }
 
 // NodeID returns ID.
@@ -30,6 +33,9 @@ func (n Shell) Detail() string { return n.StatusDetail }
 
 func (n Shell) shape(p *problems, place string) {
 	p.require(n.Exec != nil, place+".exec", "the function Exec")
+	if n.Updates != nil {
+		n.Updates.shape(p, place+".updates")
+	}
 }
 
 // Command is what a shell action runs.
