@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piworkflows/runbundle"
+	"piworkflows/workflow"
 )
 
 // AgentExecutor delivers agent steps: to a model, a person, or a script. It is
@@ -40,6 +41,13 @@ type AgentRequest struct {
 	// first acceptance and after the end of the attempt, a *DecisionBlockedError
 	// when the limit of a decision is used up. It is safe for concurrent use.
 	Accept func(ctx context.Context, submission json.RawMessage) error
+	// Publish records an update of the attempt, which does not complete it. The
+	// key is optional and identifies one call of the agent: a repeated call with
+	// the key of an update that was recorded in this attempt returns the receipt
+	// of that one and records nothing. Any error is for the agent; see
+	// workflow.Context.Publish. After the end of the attempt every update is
+	// refused. It is safe for concurrent use.
+	Publish func(ctx context.Context, u workflow.Update, key string) (workflow.UpdateReceipt, error)
 	// Hold stops the active time of a decision, because a person interrupted the
 	// agent, until release is called. Holds may overlap; a second call of one
 	// release does nothing. The deadline of the node goes on. It is never nil in

@@ -32,7 +32,7 @@ func (a *attempt) agent(n workflow.Agent) (json.RawMessage, error) {
 	defer desk.open()()
 	request := AgentRequest{
 		Contract: a.contract(n), Prompt: prompt, RunTitle: a.r.title, StatusDetail: n.StatusDetail,
-		Accept: desk.accept, Hold: desk.hold,
+		Accept: desk.accept, Hold: desk.hold, Publish: (&onceEach{publish: a.publish}).take,
 	}
 	a.conversation, err = call(a.ctx, a.r.e, a.what("the agent"), func(ctx context.Context) (*runbundle.Conversation, error) {
 		return executor.Execute(ctx, request)

@@ -161,14 +161,22 @@ func (r *Run) record(a *attempt, v verdict) error {
 
 // append records one event and tells the observer.
 func (r *Run) append(d runbundle.Draft) error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	_, err := r.write(d)
+	return err
+}
+
+// write is append for who holds the lock.
+func (r *Run) write(d runbundle.Draft) (runbundle.Event, error) {
 	e, err := r.w.Append(r.base, d)
 	if e.Seq > 0 {
 		r.observe(e)
 	}
 	if err != nil {
-		return &RecordError{RunID: r.o.RunID, Err: err}
+		return e, &RecordError{RunID: r.o.RunID, Err: err}
 	}
-	return nil
+	return e, nil
 }
 
 func (r *Run) observe(e runbundle.Event) {

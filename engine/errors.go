@@ -31,8 +31,17 @@ const (
 )
 
 // ErrStepOver refuses a submission after the first one that was accepted, and
-// after the end of the attempt.
-var ErrStepOver = errors.New("the step is over: nothing more is accepted for this attempt")
+// everything after the end of the attempt. Its code is "step_over".
+var ErrStepOver error = stepOverError{}
+
+type stepOverError struct{}
+
+func (stepOverError) Error() string {
+	return "the step is over: nothing more is accepted for this attempt"
+}
+
+// ErrorCode is the stable code of the error.
+func (stepOverError) ErrorCode() string { return "step_over" }
 
 // SubmissionError rejects a submission. The step stays open: the agent may
 // correct the answer and submit again. The message is written for the agent.

@@ -33,6 +33,7 @@ func (a *attempt) function(n workflow.Action) (json.RawMessage, error) {
 		return nil, err
 	}
 	a.receipt = &runbundle.Receipt{ActionType: runbundle.ActionFunction}
+	a.c.Publisher = a.publish
 	return a.callback(n.Run)
 }
 

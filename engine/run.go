@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"sync"
 
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
@@ -25,9 +26,9 @@ type StartOptions struct {
 	// error, of a busy store for example, is asked again for the time of a
 	// lease, and then stops the run too. Nil never objects.
 	Fence func(ctx context.Context) error
-	// Observe is told of each event once it is in the trace, in order, on the
-	// goroutine of the run: it must return soon and must not call Wait. A panic
-	// in it is logged and otherwise ignored.
+	// Observe is told of each event once it is in the trace, in order and one at a
+	// time; the run waits meanwhile, so it must return soon and must not call
+	// Wait. A panic in it is logged and otherwise ignored.
 	Observe func(e runbundle.Event, v workflow.View)
 }
 
@@ -76,6 +77,12 @@ type Run struct {
 	// scopes follows the run through the workflows that it includes. Only the
 	// goroutine of the run uses it.
 	scopes *workflow.Scopes
+
+	// writing is held while an event is recorded and told: the callbacks of an
+	// attempt publish updates from goroutines of their own.
+	writing sync.Mutex
+	// updates is used while writing is held.
+	updates ledger
 
 	// sent counts the messages of each notify node; only the goroutine of the
 	// run uses it.

@@ -242,4 +242,10 @@ func (s *State) normalise() {
 	if s.Updates == nil {
 		s.Updates = []Update{} // absent in bundles of old writers
 	}
+	for i := range s.Updates {
+		// The file is indented. Other values lose that when they are decoded.
+		if data, err := compact(s.Updates[i].Data); err == nil {
+			s.Updates[i].Data = data
+		}
+	}
 }
