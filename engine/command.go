@@ -32,7 +32,7 @@ func (a *attempt) command(n workflow.Shell) (json.RawMessage, error) {
 	if err := a.outside(); err != nil {
 		return nil, err
 	}
-	result, err := a.execute(command)
+	result, err := a.execute(command, n.Updates)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (a *attempt) command(n workflow.Shell) (json.RawMessage, error) {
 // execute runs the command and leaves a receipt of it, however it ended. When
 // it returns the process group is reaped, unless the error is an
 // *UnsettledError.
-func (a *attempt) execute(c workflow.Command) (workflow.CommandResult, error) {
+func (a *attempt) execute(c workflow.Command, updates *workflow.LineUpdates) (workflow.CommandResult, error) {
 	ctx := a.ctx
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -62,9 +62,16 @@ func (a *attempt) execute(c workflow.Command) (workflow.CommandResult, error) {
 	if err != nil {
 		return workflow.CommandResult{}, err
 	}
-	spec := a.spec(c, dir)
+	spec, end := a.spec(c, dir), func() {}
+	if updates != nil {
+		l := a.lines(ctx, updates)
+		defer l.fail(nil)
+		ctx, spec.OnOutput, end = l.ctx, l.take, l.end
+	}
 	got, err := call(ctx, a.r.e, a.what("the command"), func(ctx context.Context) (procgroup.Result, error) {
-		return procgroup.Run(ctx, spec)
+		got, err := procgroup.Run(ctx, spec)
+		end()
+		return got, err
 	})
 	result := workflow.CommandResult{
 		Command: c.Command, Args: append([]string{}, c.Args...), Dir: dir, Stdout: got.Stdout, Stderr: got.Stderr,
