@@ -17,7 +17,7 @@ func (c AgentContract) Text() string {
 		"---",
 		fmt.Sprintf("This is step %s (attempt %s) of the workflow %s.", c.NodeID, c.AttemptID, c.WorkflowName),
 		"While you work you may report how it goes; that does not complete the step. Call the tool `workflow` with:",
-		c.call("update", "update", `{"type":<kind of report>,"key":<what it is about>,"data":<any JSON>}`),
+		c.call("update", "update", `{"type":<kind of report>,"key":<what it is about>,"data":<a JSON object>}`),
 		"When you have the result, call the tool `workflow` exactly once with:",
 		c.SubmitCall(),
 		"The result must be: " + c.Expected(),
