@@ -181,7 +181,8 @@ func (a *App) addCommands(root *cobra.Command) {
 	for group, commands := range map[string][]*cobra.Command{
 		groupResources: {
 			a.hostCommand(), a.controllersCommand(), a.controllerCommand(), a.applyCommand(),
-			a.reconcileCommand(), a.deleteCommand(), a.waitCommand(), a.eventsCommand(),
+			a.reconcileCommand(), a.suspendCommand(), a.unsuspendCommand(), a.deleteCommand(), a.waitCommand(),
+			a.eventsCommand(), a.queueCommand(),
 		},
 		groupRuns:    {a.runCommand(), a.runsCommand(), a.viewCommand(), a.graphCommand()},
 		groupProgram: {a.benchCommand(), a.versionCommand()},

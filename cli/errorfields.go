@@ -53,6 +53,7 @@ func errorFields(err error) fields {
 		field(func(e *view.StepError) fields { return fields{"runId": e.RunID, "step": e.Step, "steps": e.Steps} }),
 		field(func(e *RunError) fields { return fields{"runId": e.RunID, "status": e.Status, "runErrorCode": e.Code} }),
 		field(func(e *FileError) fields { return fields{"path": e.Path} }),
+		field(func(e *PassFailedError) fields { return refFields(e.Ref) }),
 		field(func(e *TimeoutError) fields {
 			return fields{"for": e.For, "last": e.Last, "timeoutMs": e.Timeout.Milliseconds()}
 		}),

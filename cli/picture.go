@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,11 +44,24 @@ func (a *App) pictureHead(p picture) string {
 		{"age", a.age(m.UID)},
 		{"queue", queueText(queueOf(p.queue), a.o.Clock.Now())},
 		{"last error", view.PlainLines(p.queue.LastError)},
+		{"stalled", view.PlainLines(p.queue.Stalled)},
+		{"suspended", a.suspensionText(p.queue.Suspension)},
 		{"deleting", deletionText(m)},
 	}
 	return a.Style().Palette.Bold(view.Plain(m.Ref().String())) + "\n" + view.Facts(facts, a.Style()) +
 		view.Block("spec", view.Document(p.resource.Spec), a.Style()) +
 		view.Block("status", view.Document(p.resource.Status.ControllerStatus), a.Style())
+}
+
+func (a *App) suspensionText(s *controller.Suspension) string {
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf("by %s, %s ago", view.Plain(cmp.Or(s.Actor, "somebody")), a.since(s.At))
+	if s.Reason != "" {
+		text += ": " + view.PlainLines(s.Reason)
+	}
+	return text
 }
 
 func deletionText(m controller.Metadata) string {

@@ -32,32 +32,36 @@ func (w *waiter) run(ctx context.Context, c clock.Clock, timeout time.Duration) 
 	if w.store == nil {
 		return w.gone()
 	}
-	bounded, cancel := clock.WithTimeoutCause(ctx, c, timeout, errTimeUp)
-	defer cancel()
-	r, err := w.follow(bounded, ctx)
-	if err != nil && errors.Is(context.Cause(bounded), errTimeUp) {
+	var found *controller.Raw
+	late, err := followKey(ctx, c, timeout, w.store, w.ref, func(ctx context.Context) (done bool, err error) {
+		found, done, err = w.look(ctx)
+		return done, err
+	})
+	if late {
 		return nil, &TimeoutError{For: fmt.Sprintf("%s of %s", w.goal, w.ref), Last: w.last, Timeout: timeout}
 	}
-	return r, err
+	return found, err
 }
 
-// follow looks once within ctx, so that even no time at all is enough for what
-// holds already, and then after each change within bounded.
-func (w *waiter) follow(bounded, ctx context.Context) (*controller.Raw, error) {
-	from, err := w.store.Head(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		if r, done, err := w.look(ctx); err != nil || done {
-			return r, err
+// followKey looks once, so that even no time at all is enough for what holds
+// already, and then after each change of the key until the time is up.
+func followKey(
+	ctx context.Context, c clock.Clock, timeout time.Duration, s controller.Store, ref controller.Ref,
+	look func(context.Context) (done bool, err error),
+) (late bool, err error) {
+	bounded, cancel := clock.WithTimeoutCause(ctx, c, timeout, errTimeUp)
+	defer cancel()
+	from, err := s.Head(ctx)
+	for err == nil {
+		var done bool
+		if done, err = look(ctx); done || err != nil {
+			return false, err
 		}
-		changes, err := w.store.Changes(bounded, from, controller.ChangeFilter(w.ref))
-		if err != nil {
-			return nil, err
-		}
+		var changes controller.Changes
+		changes, err = s.Changes(bounded, from, controller.ChangeFilter(ref))
 		from = changes.Next
 	}
+	return errors.Is(context.Cause(bounded), errTimeUp), err
 }
 
 // look reads the resource and tells whether the goal is reached.

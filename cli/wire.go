@@ -43,14 +43,37 @@ func lineOf(r controller.Raw, q controller.QueueRow) resourceLine {
 }
 
 type queueLine struct {
-	State             controller.QueueState `json:"state"`
-	AvailableAt       string                `json:"availableAt,omitempty"`
-	ConsecutiveErrors int                   `json:"consecutiveErrors"`
-	LastError         string                `json:"lastError,omitempty"`
+	State       controller.QueueState `json:"state"`
+	AvailableAt string                `json:"availableAt,omitempty"`
+	// Lane is absent without a row.
+	Lane              string          `json:"lane,omitempty"`
+	ConsecutiveErrors int             `json:"consecutiveErrors"`
+	Retries           int             `json:"retries,omitempty"`
+	LastError         string          `json:"lastError,omitempty"`
+	Wake              int64           `json:"wake"`
+	Handled           int64           `json:"handled"`
+	Suspension        *suspensionLine `json:"suspension,omitempty"`
+	Stalled           string          `json:"stalled,omitempty"`
+}
+
+type suspensionLine struct {
+	At     string `json:"at"`
+	Actor  string `json:"actor,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 func queueOf(q controller.QueueRow) queueLine {
-	return queueLine{q.State, timeText(q.AvailableAt), q.ConsecutiveErrors, q.LastError}
+	line := queueLine{
+		State: q.State, AvailableAt: timeText(q.AvailableAt), ConsecutiveErrors: q.ConsecutiveErrors, Retries: q.Retries,
+		LastError: q.LastError, Wake: q.Wake, Handled: q.Handled, Stalled: q.Stalled,
+	}
+	if q.State != controller.QueueNone {
+		line.Lane = q.Lane.String()
+	}
+	if s := q.Suspension; s != nil {
+		line.Suspension = &suspensionLine{clock.Format(s.At), s.Actor, s.Reason}
+	}
+	return line
 }
 
 type eventLine struct {

@@ -131,6 +131,8 @@ type PutResult struct {
 // ListQuery selects resources; an empty Controller selects all.
 type ListQuery struct {
 	Controller string
+	// Queued selects those that have a queue row.
+	Queued bool
 	// Limit is 1 to 1000; zero is 100.
 	Limit int
 	// Continue is the Continue of the page before.

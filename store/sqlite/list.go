@@ -28,7 +28,7 @@ func (s *Store) List(ctx context.Context, q controller.ListQuery) (controller.Li
 	}
 	var more bool
 	rows, err := read(ctx, s, "list resources", func(t *tx) (rows []listRow, err error) {
-		rows, more, err = t.list(q.Controller, after, count)
+		rows, more, err = t.list(q, after, count)
 		return rows, err
 	})
 	if err != nil {
@@ -47,16 +47,19 @@ func (r listRow) size() int { return len(r.spec) + r.statusSize() }
 
 // list reads up to count rows after a reference, fewer if they are large, and
 // tells whether there are more.
-func (t *tx) list(name string, after controller.Ref, count int) (list []listRow, more bool, err error) {
-	where, args := "(r.controller, r.resource_key) > (?, ?)", values(t.scope, after.Controller, after.Key)
-	if name != "" {
-		where, args = "r.controller = ? AND "+where, values(t.scope, name, after.Controller, after.Key)
+func (t *tx) list(query controller.ListQuery, after controller.Ref, count int) (list []listRow, more bool, err error) {
+	join, where, args := "LEFT", "(r.controller, r.resource_key) > (?, ?)", values(t.scope, after.Controller, after.Key)
+	if query.Controller != "" {
+		where, args = "r.controller = ? AND "+where, values(t.scope, query.Controller, after.Controller, after.Key)
+	}
+	if query.Queued {
+		join = "INNER"
 	}
 	var r record
 	var q queueRow
 	bytes := 0
 	err = t.each("SELECT "+recordColumns+", "+queueColumns+` FROM resources r
-		LEFT JOIN queue q USING (scope, controller, resource_key)
+		`+join+` JOIN queue q USING (scope, controller, resource_key)
 		WHERE r.scope = ? AND `+where+" ORDER BY r.controller, r.resource_key", args,
 		func() error {
 			if more = len(list) == count || bytes > maxPageBytes; more {
