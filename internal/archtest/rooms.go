@@ -41,7 +41,7 @@ var rooms = []room{
 		"testkit", and("store/sqlite", "controller", "workflow", "runbundle", "runqueue"),
 		"authors test against the real store, without a host",
 	},
-	{"agent", and("engine", "workflow"), "an executor serves one step of a graph"},
+	{"agent", and("engine", "workflow", "runbundle"), "an executor serves one step of a graph and names its conversation in the record"},
 	{"builtin", and("controller", "workflow"), "definitions name both contracts and no machinery"},
 	{"store/sqlite", and("controller", "runqueue"), "a store implements the two contracts"},
 	{"store/postgres", and("controller", "runqueue"), "a store implements the two contracts"},
