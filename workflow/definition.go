@@ -33,6 +33,12 @@ type Definition struct {
 	Input func(ctx context.Context, input json.RawMessage) (json.RawMessage, error)
 	// Title optionally gives a run its title, from its normalised input.
 	Title func(ctx context.Context, input json.RawMessage) (string, error)
+	// Presentation optionally says how an assistant is to tell a person about a run
+	// that is completed or waits: it returns instructions, or nothing if the run
+	// needs no telling. A host that has a conversation asks for it, maybe long
+	// after the run and maybe never; it must change nothing. Only that of the
+	// workflow which was started is asked, not those of included ones.
+	Presentation func(ctx context.Context, c *Context, end Ending) (string, error)
 	// StartAt is the ID of the first node. Required.
 	StartAt string
 	// Nodes are the steps, in the order in which they are shown and recorded;
@@ -86,4 +92,14 @@ type Case struct {
 	Value string
 	// To is the ID of the node or mount that follows.
 	To string
+}
+
+// Ending is how a run ended that there is to present.
+type Ending struct {
+	// Status is "completed" or "waiting".
+	Status string
+	// WaitingOn is the checkpoint at which a run waits.
+	WaitingOn string
+	// FinalOutput is the output of the last node.
+	FinalOutput json.RawMessage
 }

@@ -139,6 +139,9 @@ func (s *Scopes) Allow(node string) error {
 	return nil
 }
 
+// Root returns what the callbacks of the workflow see that was started.
+func (s *Scopes) Root(c *Context) *Context { return s.seenFrom(0, c) }
+
 // Context returns what the callbacks of a node see, of what the run knows.
 func (s *Scopes) Context(node string, c *Context) *Context {
 	at := s.g.sites[node]
