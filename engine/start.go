@@ -13,7 +13,7 @@ import (
 	"piworkflows/workflow"
 )
 
-// maxTitle bounds the title of a run, in bytes: it is one line of a list.
+// maxTitle bounds the title of a run, in characters: it is one line of a list.
 const maxTitle = 1024
 
 // Start checks the input, makes the bundle and starts the run, which goes on
@@ -130,7 +130,7 @@ func (e *Engine) title(ctx context.Context, def *workflow.Definition, input json
 	if err != nil {
 		return "", fmt.Errorf("title of a run of workflow %s: %w", def.Name, err)
 	}
-	return shorten(strings.Join(strings.Fields(title), " "), maxTitle), nil
+	return limit.Text(strings.Join(strings.Fields(title), " "), maxTitle), nil
 }
 
 // create makes the bundle with its first event, or leaves nothing.
