@@ -63,27 +63,3 @@ const betweenParts = "\n\n"
 func (r AgentRequest) Authored() string {
 	return strings.TrimSuffix(r.Prompt, betweenParts+r.Contract.Text())
 }
-
-// Notifier takes messages to people. It is safe for concurrent use.
-type Notifier interface {
-	// Notify takes one message, which may come again after a crash with the same
-	// run, node and occurrence and must then be taken once only.
-	Notify(ctx context.Context, n Notification) (NotificationReceipt, error)
-}
-
-// Notification is one message of a notify node.
-type Notification struct {
-	RunID, NodeID, AttemptID string
-	// Occurrence counts the messages of this node in this run from one.
-	Occurrence int
-	// Kind is workflow.NotifyProgress or workflow.NotifyFinal.
-	Kind string
-	// Content has no blank ends and at most 65,536 characters.
-	Content string
-}
-
-// NotificationReceipt is the output of a notify node.
-type NotificationReceipt struct {
-	NotificationID  string `json:"notificationId"`
-	TargetSessionID string `json:"targetSessionId"`
-}

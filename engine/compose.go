@@ -7,12 +7,12 @@ import (
 	"piworkflows/workflow"
 )
 
-// follow takes a recorded step into the scopes, and records that a mount was
+// follow takes the step that was just recorded, and records that a mount was
 // entered or left.
 func (r *Run) follow(node string, v verdict) error {
 	seen := r.view()
 	last := seen.Steps() - 1
-	r.scopes.Record(last, seen.Step(last))
+	r.take(last, seen.Step(last))
 	if v.outcome != workflow.OK {
 		return nil
 	}
@@ -22,11 +22,17 @@ func (r *Run) follow(node string, v verdict) error {
 	return nil
 }
 
-// retrace takes the steps of an earlier part of the run into the scopes.
+// retrace takes the steps of an earlier part of the run.
 func (r *Run) retrace(steps []runbundle.Step) {
 	for i, s := range steps {
-		r.scopes.Record(i, stepOf(s))
+		r.take(i, stepOf(s))
 	}
+}
+
+// take takes a recorded step into what the run knows of its past.
+func (r *Run) take(index int, s workflow.Step) {
+	r.scopes.Record(index, s)
+	r.count(s)
 }
 
 // crossing is the event of a node that enters or leaves a mount.

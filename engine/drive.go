@@ -152,7 +152,6 @@ func (r *Run) record(a *attempt, v verdict) error {
 	}
 	if v.outcome == workflow.OK {
 		ended.Output = v.output
-		r.count(a.node)
 	} else {
 		ended.Error, ended.ErrorCode = textOf(v.err), v.code()
 	}

@@ -117,7 +117,6 @@ func (p *resumption) admit(b *runbundle.Bundle) error {
 		return err
 	}
 	r.title, r.input = s.RunTitle, s.Input
-	r.recount(s)
 	if s.TraceSeq == 0 { // the owner died between the bundle and its first event
 		p.drafts = append(p.drafts, s.Started())
 	}
@@ -179,16 +178,6 @@ func (r *Run) node(s *runbundle.State, id string) (workflow.Node, error) {
 		return node, nil
 	}
 	return nil, &NodeGoneError{RunID: s.RunID, Workflow: r.graph.Name(), Node: id}
-}
-
-// recount brings the counters of messages to where the run stopped. Those of a
-// parent were sent under another run ID.
-func (r *Run) recount(s *runbundle.State) {
-	for _, step := range s.Steps[min(s.CarriedStepCount, len(s.Steps)):] {
-		if step.NodeType == string(workflow.TypeNotify) && step.Outcome == runbundle.OutcomeOK {
-			r.sent[step.NodeID]++
-		}
-	}
 }
 
 // verdictOf returns how a recorded step ended.

@@ -387,3 +387,30 @@ func TestUpdateRateWhenTheClockGoesBack(t *testing.T) {
 		t.Errorf("clock at %s", got)
 	}
 }
+
+// A resumed run goes on with the updates that it shows; its continuation begins
+// with none.
+func TestUpdatesOverResumeAndContinuation(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	publishes := func(id string, u workflow.Update) workflow.Action {
+		n := acts(func(ctx context.Context, c *workflow.Context) error {
+			_, err := c.Publish(ctx, u)
+			return err
+		})
+		n.ID = id
+		return n
+	}
+	d := flow(publishes("first", note("a", 1)), publishes("second", note("b", 2)), workflow.Checkpoint{ID: "ask"}, publishes("third", note("c", 3)))
+	r.at(runbundle.EventNodeFinished, 1, func(run *engine.Run) { run.Park() })
+	r.begin(d).Wait()
+	<-r.begun
+	_, b := r.finish(r.resume(d))
+	if diff := cmp.Diff([]string{`3 note a {"n":1}`, `7 note b {"n":2}`}, shown(b)); diff != "" {
+		t.Error(diff)
+	}
+	_, b = r.finish(r.answer(d, `1`))
+	if diff := cmp.Diff([]string{`3 note c {"n":3}`}, shown(b)); diff != "" {
+		t.Error(diff)
+	}
+}
