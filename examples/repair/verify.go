@@ -8,17 +8,27 @@ import (
 	"piworkflows/workflow"
 )
 
-// rules are what a text must obey, each with what mends it.
-var rules = []struct {
+// rule is what a text must obey, and what mends it.
+type rule struct {
 	name   string
 	broken func(text string) bool
 	mend   func(text string) string
-}{
-	{"no tabs", func(t string) bool { return strings.Contains(t, "\t") }, func(t string) string { return strings.ReplaceAll(t, "\t", " ") }},
-	{"no double spaces", func(t string) bool { return strings.Contains(t, "  ") }, func(t string) string { return strings.ReplaceAll(t, "  ", " ") }},
+}
+
+var rules = []rule{
+	{"no tabs", contains("\t"), replace("\t", " ")},
+	{"no double spaces", contains("  "), replace("  ", " ")},
 	{"ends with a full stop", func(t string) bool { return !strings.HasSuffix(t, ".") }, func(t string) string { return t + "." }},
 	// Nothing here knows how to shorten a text.
 	{"at most 40 characters", func(t string) bool { return len(t) > 40 }, func(t string) string { return t }},
+}
+
+func contains(part string) func(string) bool {
+	return func(text string) bool { return strings.Contains(text, part) }
+}
+
+func replace(part, with string) func(string) string {
+	return func(text string) string { return strings.ReplaceAll(text, part, with) }
 }
 
 // progress is what the inner loop knows: the text, how many rules it passed, and
