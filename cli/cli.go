@@ -180,7 +180,7 @@ func (a *App) addCommands(root *cobra.Command) {
 	)
 	for group, commands := range map[string][]*cobra.Command{
 		groupResources: {
-			a.hostCommand(), a.controllersCommand(), a.controllerCommand(), a.applyCommand(),
+			a.hostCommand(), a.controllersCommand(), a.controllerCommand(), a.explainCommand(), a.applyCommand(),
 			a.reconcileCommand(), a.suspendCommand(), a.unsuspendCommand(), a.deleteCommand(), a.waitCommand(),
 			a.eventsCommand(), a.queueCommand(),
 		},

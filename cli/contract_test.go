@@ -72,6 +72,11 @@ func jsonResults() map[string]func(a *App) error {
 		"delete": func(a *App) error {
 			return a.printDeleted(deleteResult{head: schema("delete"), Controller: ref.Controller, Key: ref.Key, Resource: &resource})
 		},
+		"explain": func(a *App) error {
+			return a.printExplanation(ref, controller.Explain(controller.Situation{
+				Resource: resource, Queue: somePage().Items[0].Queue, HostRuns: true, Loaded: true, Now: a.o.Clock.Now(),
+			}))
+		},
 		"suspend": func(a *App) error {
 			return a.printSuspension(suspendResult{schema("suspend"), ref.Controller, ref.Key, true, true})
 		},

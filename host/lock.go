@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,22 @@ func lockHost(ctx context.Context, store string, c clock.Clock) (*hostLock, erro
 		return nil, errors.Join(fmt.Errorf("note the owner of the host lock: %w", err), lock.Unlock())
 	}
 	return &hostLock{lock: lock, note: note}, nil
+}
+
+// Running reports whether a host runs on the store of a project.
+func Running(p Paths) (bool, error) {
+	file, err := filepath.EvalSymlinks(p.Store)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for a host on %s: %w", p.Store, err)
+	}
+	held, err := oslock.Held(file + ".host.lock")
+	if err != nil {
+		return false, fmt.Errorf("look for a host on %s: %w", p.Store, err)
+	}
+	return held, nil
 }
 
 // maxNote bounds what is shown of the owner's note.

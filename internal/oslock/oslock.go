@@ -6,6 +6,7 @@ package oslock
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/gofrs/flock"
@@ -59,6 +60,24 @@ func TryLock(path string) (*Lock, error) {
 		}
 	}
 	return nil, fmt.Errorf("take lock %s: the file was removed %d times meanwhile", path, maxAttempts)
+}
+
+// Held reports whether somebody holds the lock of a file, which is not made. It
+// is a look and no claim: the answer may be old when it arrives. Whoever takes
+// the lock in the very moment of the look may have to try again.
+func Held(path string) (bool, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	file := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := file.TryRLock()
+	if err != nil {
+		return false, fmt.Errorf("look at lock: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return false, fmt.Errorf("look at lock: %w", err)
+	}
+	return !free, nil
 }
 
 // current reports whether the locked file is still the one at its path. A

@@ -159,3 +159,32 @@ func wantHeld(t *testing.T, path string) {
 		t.Fatalf("error %v, want a HeldError for %s", err, path)
 	}
 }
+
+func TestHeldIsALookAndNoClaim(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.lock")
+	want := func(held bool) {
+		t.Helper()
+		if got, err := oslock.Held(path); err != nil || got != held {
+			t.Errorf("held = %v, %v; want %v", got, err, held)
+		}
+	}
+	want(false)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("looking made the file")
+	}
+	lock, err := oslock.TryLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(true)
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	want(false)
+	again, err := oslock.TryLock(path)
+	if err != nil {
+		t.Fatalf("the look left a lock: %v", err)
+	}
+	_ = again.Unlock()
+}
