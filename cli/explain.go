@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,16 +76,16 @@ func (a *App) printExplanation(ref controller.Ref, e controller.Explanation) err
 		return a.printJSON(result)
 	}
 	p := a.Style().Palette
-	text := p.Bold(view.Plain(ref.String())) + " is " + string(e.Standing) + "\n"
+	parts := []string{p.Bold(view.Plain(ref.String())) + " is " + string(e.Standing) + "\n"}
 	for _, c := range e.Reasons {
-		text += "\n" + view.Facts([][2]string{
+		parts = append(parts, view.Facts([][2]string{
 			{"reason", string(c.Code)},
 			{"", view.PlainLines(c.Message)},
 			{"next", a.nextText(c)},
 			{"do", a.doText(c)},
-		}, a.Style())
+		}, a.Style()))
 	}
-	return a.print(text)
+	return a.print(strings.Join(parts, "\n"))
 }
 
 func (a *App) nextText(c controller.Cause) string {

@@ -200,6 +200,7 @@ func (e *explaining) outside() {
 			e.add(ReasonChildRunning, ActorHost, "view "+c.RunID, "child run %s is %s", c.RunID, c.State)
 		case RunWaiting:
 			e.add(ReasonChildWaiting, ActorPerson, "answer "+c.RunID, "child run %s waits for an answer", c.RunID)
+		case RunSucceeded, RunFailed, RunInterrupted: // the controller knows what it makes of them
 		}
 	}
 }
