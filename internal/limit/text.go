@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text makes a text storable: valid UTF-8 of at most most characters, which is
-// one or more. An ellipsis stands for what was cut off.
+// Text makes a text storable: valid UTF-8 of a number of characters, one or more,
+// that it does not exceed. An ellipsis stands for what was cut off.
 func Text(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most || utf8.RuneCountInString(text) <= most {
