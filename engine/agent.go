@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 
 	"piworkflows/runbundle"
@@ -48,6 +49,9 @@ type AgentRequest struct {
 	// workflow.Context.Publish. After the end of the attempt every update is
 	// refused. It is safe for concurrent use.
 	Publish func(ctx context.Context, u workflow.Update, key string) (workflow.UpdateReceipt, error)
+	// Output takes what the agent says while it works, for those who look on. It
+	// never fails and keeps what the agent writes for as long as the run goes on.
+	Output io.Writer
 	// Hold stops the active time of a decision, because a person interrupted the
 	// agent, until release is called. Holds may overlap; a second call of one
 	// release does nothing. The deadline of the node goes on. It is never nil in

@@ -8,6 +8,7 @@ import (
 
 	"piworkflows/internal/limit"
 	"piworkflows/runbundle"
+	"piworkflows/runbundle/spool"
 	"piworkflows/workflow"
 )
 
@@ -30,9 +31,11 @@ func (a *attempt) agent(n workflow.Agent) (json.RawMessage, error) {
 	}
 	desk := newDesk(a, n)
 	defer desk.open()()
+	out := a.output()
+	defer out.Close()
 	request := AgentRequest{
 		Contract: a.contract(n), Prompt: prompt, RunTitle: a.r.title, StatusDetail: n.StatusDetail,
-		Accept: desk.accept, Hold: desk.hold, Publish: (&onceEach{publish: a.publish}).take,
+		Accept: desk.accept, Hold: desk.hold, Publish: (&onceEach{publish: a.publish}).take, Output: out.Stream(spool.Agent),
 	}
 	a.conversation, err = call(a.ctx, a.r.e, a.what("the agent"), func(ctx context.Context) (*runbundle.Conversation, error) {
 		return executor.Execute(ctx, request)

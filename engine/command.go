@@ -62,17 +62,7 @@ func (a *attempt) execute(c workflow.Command, updates *workflow.LineUpdates) (wo
 	if err != nil {
 		return workflow.CommandResult{}, err
 	}
-	spec, end := a.spec(c, dir), func() {}
-	if updates != nil {
-		l := a.lines(ctx, updates)
-		defer l.fail(nil)
-		ctx, spec.OnOutput, end = l.ctx, l.take, l.end
-	}
-	got, err := call(ctx, a.r.e, a.what("the command"), func(ctx context.Context) (procgroup.Result, error) {
-		got, err := procgroup.Run(ctx, spec)
-		end()
-		return got, err
-	})
+	got, err := a.hear(ctx, a.spec(c, dir), updates)
 	result := workflow.CommandResult{
 		Command: c.Command, Args: append([]string{}, c.Args...), Dir: dir, Stdout: got.Stdout, Stderr: got.Stderr,
 		ExitCode: got.ExitCode, DurationMs: got.Duration.Milliseconds(), Truncated: got.StdoutTruncated || got.StderrTruncated,
@@ -88,6 +78,22 @@ func (a *attempt) execute(c workflow.Command, updates *workflow.LineUpdates) (wo
 		err = commandError(c, got)
 	}
 	return result, err
+}
+
+// hear runs a process group, and hears what it prints while it runs.
+func (a *attempt) hear(ctx context.Context, spec procgroup.Spec, updates *workflow.LineUpdates) (procgroup.Result, error) {
+	out, lines := a.output(), a.lines(ctx, updates)
+	defer out.Close()
+	defer lines.fail(nil)
+	spec.OnOutput = func(stream string, chunk []byte) {
+		out.Write(stream, chunk)
+		lines.take(stream, chunk)
+	}
+	return call(lines.ctx, a.r.e, a.what("the command"), func(ctx context.Context) (procgroup.Result, error) {
+		got, err := procgroup.Run(ctx, spec)
+		lines.end()
+		return got, err
+	})
 }
 
 func (a *attempt) spec(c workflow.Command, dir string) procgroup.Spec {

@@ -22,6 +22,8 @@ type place struct {
 func (r *Run) drive(recorded []runbundle.Event, at place) {
 	defer close(r.done)
 	defer r.cancel(nil)
+	r.openSpool()
+	defer r.spool.Remove()
 	for _, e := range recorded {
 		r.observe(e)
 	}

@@ -45,6 +45,12 @@ type Options struct {
 	// RunsDir is the folder that holds one folder for each run. Required; it is
 	// made with its parents when the first run starts.
 	RunsDir string
+	// SpoolDir is the folder in which what commands and agents print is kept while
+	// the run goes on, for those who look on; see room spool. It must not lie in
+	// RunsDir. Empty keeps nothing.
+	SpoolDir string
+	// SpoolBytes bounds what is kept of one attempt; spool.DefaultBytes by default.
+	SpoolBytes int64
 	// Logger receives what goes wrong without ending a run; nothing by default.
 	Logger *slog.Logger
 	// Agents answers agent nodes; without one they fail when they are reached.

@@ -58,6 +58,7 @@ type openLine struct {
 	text   []byte
 }
 
+// lines hears nothing if there are no updates to be had.
 func (a *attempt) lines(ctx context.Context, u *workflow.LineUpdates) *lines {
 	c := *a.c
 	c.Publisher = a.publish
@@ -69,6 +70,9 @@ func (a *attempt) lines(ctx context.Context, u *workflow.LineUpdates) *lines {
 // take takes the next chunk of a stream. While it works nothing more is read, so
 // that the command waits.
 func (l *lines) take(stream string, chunk []byte) {
+	if l.updates == nil {
+		return
+	}
 	open := &l.open[0]
 	if stream == string(workflow.Stderr) {
 		open = &l.open[1]

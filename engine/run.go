@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"piworkflows/runbundle"
+	"piworkflows/runbundle/spool"
 	"piworkflows/workflow"
 )
 
@@ -83,6 +84,9 @@ type Run struct {
 	writing sync.Mutex
 	// updates is used while writing is held.
 	updates ledger
+
+	// spool keeps what the attempts print; only the goroutine of the run uses it.
+	spool *spool.Spool
 
 	// sent counts the messages of each notify node; only the goroutine of the
 	// run uses it.
