@@ -12,6 +12,7 @@ import (
 	"piworkflows/clock"
 	"piworkflows/internal/durable"
 	"piworkflows/runbundle"
+	"piworkflows/runbundle/spool"
 	"piworkflows/runqueue"
 )
 
@@ -52,7 +53,10 @@ func eraseRuns(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (e
 			return fmt.Errorf("remove a run: %w", err)
 		}
 	}
-	return nil
+	if p.Spool == "" {
+		return nil
+	}
+	return spool.Sweep(p.Spool)
 }
 
 // maxErased bounds the runs that are removed with their store; a demo has a few.

@@ -16,6 +16,7 @@ import (
 	"piworkflows/controller"
 	"piworkflows/engine"
 	"piworkflows/runbundle"
+	"piworkflows/runbundle/spool"
 	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
 )
@@ -38,6 +39,9 @@ type Options struct {
 	// Clock and Logger default to the machine's clock and to silence.
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Notifier takes what notify nodes send; without one they fail when they are
+	// reached.
+	Notifier engine.Notifier
 	// Observe, if set, hears of every step of every run, in order within a run.
 	// It must return quickly.
 	Observe func(RunEvent)
@@ -91,6 +95,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.sweep()
 	return &Host{
 		store:   store,
 		manager: manager,
@@ -118,6 +123,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// sweep removes what runs printed whose processes were killed. Nobody needs it,
+// so that it cannot be removed keeps no host from starting.
+func (o Options) sweep() {
+	if o.Spool == "" {
+		return
+	}
+	if err := spool.Sweep(o.Spool); err != nil {
+		o.Logger.Warn("output that killed runs left is not removed", "error", err)
+	}
+}
+
 // check refuses what the parts of a host do not check themselves.
 func (o Options) check() error {
 	if o.Catalog == nil {
@@ -130,7 +146,7 @@ func (o Options) check() error {
 }
 
 func (o Options) engine() engine.Options {
-	return engine.Options{Clock: o.Clock, RunsDir: o.Runs, Logger: o.Logger}
+	return engine.Options{Clock: o.Clock, RunsDir: o.Runs, SpoolDir: o.Spool, Logger: o.Logger, Notifier: o.Notifier}
 }
 
 // Close releases the host lock. A second call does nothing more.

@@ -17,6 +17,9 @@ type Paths struct {
 	Project string
 	// Store is the SQLite file, Runs the root of the run bundles.
 	Store, Runs string
+	// Spool is the folder of what running runs print, beside Runs; see
+	// engine.Options. Empty keeps nothing of it.
+	Spool string
 }
 
 // Places are the choices of a caller; an empty one takes its default.
@@ -46,7 +49,16 @@ func Locate(p Places) (Paths, error) {
 	if err != nil {
 		return Paths{}, err
 	}
-	return Paths{Project: project, Store: store, Runs: runs}, nil
+	return Paths{Project: project, Store: store, Runs: runs, Spool: spoolDir(runs)}, nil
+}
+
+// spoolDir is beside the bundles, because every folder among them counts as one.
+// It goes with the folder of runs and is shared like that.
+func spoolDir(runs string) string {
+	if filepath.Base(runs) == "runs" {
+		return filepath.Join(filepath.Dir(runs), "spool")
+	}
+	return runs + ".spool"
 }
 
 func projectDir(dir string) (string, error) {

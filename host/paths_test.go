@@ -25,8 +25,11 @@ func TestLocate(t *testing.T) {
 	if want := filepath.Join(root, ".pi", "agent", "workflows", "runs"); got.Runs != want {
 		t.Errorf("Runs = %s, want %s", got.Runs, want)
 	}
-	chosen, err := host.Locate(host.Places{Project: project, Store: "x.sqlite", Runs: "runs"})
-	if err != nil || !filepath.IsAbs(chosen.Store) || !filepath.IsAbs(chosen.Runs) {
+	if want := filepath.Join(root, ".pi", "agent", "workflows", "spool"); got.Spool != want {
+		t.Errorf("Spool = %s, want %s", got.Spool, want)
+	}
+	chosen, err := host.Locate(host.Places{Project: project, Store: "x.sqlite", Runs: "mine"})
+	if err != nil || !filepath.IsAbs(chosen.Store) || !filepath.IsAbs(chosen.Runs) || chosen.Spool != chosen.Runs+".spool" {
 		t.Errorf("Locate = %+v, %v", chosen, err)
 	}
 }
