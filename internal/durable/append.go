@@ -16,6 +16,9 @@ type AppendFile struct {
 	size int64
 	torn bool  // a part of a record may stand after size
 	lost error // the sync that failed: what is on the disk is unknown
+	// lasting is the size at the last sync; -1 if nobody knows, as in a file that
+	// somebody else wrote.
+	lasting int64
 }
 
 // OpenAppend opens a file for appending and makes it when it is missing; a new
@@ -33,7 +36,11 @@ func (f *FS) OpenAppend(path string) (*AppendFile, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &AppendFile{fs: f, file: file, path: path, size: info.Size()}, nil
+	a := &AppendFile{fs: f, file: file, path: path, size: info.Size()}
+	if a.size > 0 {
+		a.lasting = -1
+	}
+	return a, nil
 }
 
 // Append adds one record with one write call. After an error the file is as
@@ -67,19 +74,33 @@ func (a *AppendFile) cut() error {
 	return nil
 }
 
-// Sync makes all that was appended last. When it fails the kernel may have
-// dropped the data and would report success the next time; so after an error
-// every later Sync and Append returns it too, and the owner must open the file
-// again and read what is there.
-func (a *AppendFile) Sync() error {
-	if a.lost != nil {
-		return a.lost
-	}
-	if err := a.fs.do(OpSync, a.path, a.file.Sync); err != nil {
+// Sync makes all that was appended last; it does nothing if all of it does.
+// When it fails the kernel may have dropped the data and would report success
+// the next time; so after an error every later Sync and Append returns it too,
+// and the owner must open the file again and read what is there.
+func (a *AppendFile) Sync() error { return a.fs.Sync(a) }
+
+func (a *AppendFile) due() (op Op, path string, ok bool) {
+	return OpSync, a.path, a.lost == nil && a.lasting != a.size
+}
+
+func (a *AppendFile) sync() error {
+	return a.file.Sync() //nolint:wrapcheck // an fs.PathError says enough
+}
+
+func (a *AppendFile) done(err error) error {
+	switch {
+	case a.lost != nil:
+	case err != nil:
 		a.lost = fmt.Errorf("sync failed, open the file again before going on: %w", err)
+	default:
+		a.lasting = a.size
 	}
 	return a.lost
 }
+
+// Lasts reports whether all that was appended has been synced.
+func (a *AppendFile) Lasts() bool { return a.lost == nil && a.lasting == a.size }
 
 // Size returns the size in bytes, whole records only.
 func (a *AppendFile) Size() int64 { return a.size }

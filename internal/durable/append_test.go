@@ -35,6 +35,37 @@ func TestAppend(t *testing.T) {
 	wantMode(t, path, 0o600)
 }
 
+func TestSyncOfWhatLastsDoesNothing(t *testing.T) {
+	t.Parallel()
+	record := &recorder{root: t.TempDir()}
+	path := filepath.Join(record.root, "trace")
+	file := mustOpen(t, record.fs(), path)
+	syncs := func() (n int) {
+		for _, op := range record.ops {
+			if op == "sync trace" {
+				n++
+			}
+		}
+		return n
+	}
+	if err := file.Sync(); err != nil || syncs() != 0 || !file.Lasts() {
+		t.Errorf("new file: %v, %d syncs, lasts %v", err, syncs(), file.Lasts())
+	}
+	if err := file.Append([]byte("one\n")); err != nil || file.Lasts() {
+		t.Errorf("after an append: %v, lasts %v", err, file.Lasts())
+	}
+	if err := errors.Join(file.Sync(), file.Sync()); err != nil || syncs() != 1 || !file.Lasts() {
+		t.Errorf("after two syncs: %v, %d syncs, lasts %v", err, syncs(), file.Lasts())
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := mustOpen(t, record.fs(), path) // nobody knows what its writer synced
+	if err := errors.Join(again.Sync(), again.Close()); err != nil || syncs() != 2 {
+		t.Errorf("opened again: %v, %d syncs", err, syncs())
+	}
+}
+
 func TestCountingAddsUpWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	var written atomic.Int64

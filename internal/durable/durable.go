@@ -79,12 +79,25 @@ func (e *TornWrite) Unwrap() error { return e.Err }
 
 // do runs one operation, unless the hook objects.
 func (f *FS) do(op Op, path string, operation func() error) error {
-	if f.hook != nil {
-		if err := f.hook(op, path); err != nil {
-			return &fs.PathError{Op: string(op), Path: path, Err: err}
-		}
+	if err := f.ask(op, path); err != nil {
+		return err
 	}
-	err := operation()
+	return reached(op, operation())
+}
+
+// ask returns the objection of the hook.
+func (f *FS) ask(op Op, path string) error {
+	if f.hook == nil {
+		return nil
+	}
+	if err := f.hook(op, path); err != nil {
+		return &fs.PathError{Op: string(op), Path: path, Err: err}
+	}
+	return nil
+}
+
+// reached tells the crash tests of an operation that went well.
+func reached(op Op, err error) error {
 	if err == nil {
 		crashpoint.Reached(string(op))
 	}
@@ -107,10 +120,14 @@ func (f *FS) write(file *os.File, name string, data []byte) (written int, err er
 	if torn, ok := errors.AsType[*TornWrite](err); ok {
 		written, _ = file.Write(data[:min(torn.Bytes, len(data))])
 	}
+	f.count(written)
+	return written, err
+}
+
+func (f *FS) count(written int) {
 	if f.written != nil {
 		f.written.Add(int64(written))
 	}
-	return written, err
 }
 
 // Mkdir makes one folder, which must not exist (fs.ErrExist), in a folder that
@@ -138,12 +155,6 @@ func (f *FS) MkdirAll(path string) error {
 		return err
 	}
 	return f.SyncDir(filepath.Dir(path))
-}
-
-// SyncDir makes the entries of a folder last: files made, renamed or removed in
-// it. It does nothing on Windows and on file systems that know no such thing.
-func (f *FS) SyncDir(path string) error {
-	return f.do(OpSyncDir, path, func() error { return syncDir(path) })
 }
 
 // Rename gives a file a new name and replaces what has that name. It lasts once

@@ -152,7 +152,7 @@ func TestReplace(t *testing.T) {
 func TestNameOfTemporaries(t *testing.T) {
 	t.Parallel()
 	record := &recorder{root: t.TempDir(), failN: 3}
-	_ = record.fs().Replace(filepath.Join(record.root, "state.json"), nil, false)
+	_ = record.fs().Replace(filepath.Join(record.root, "state.json"), []byte("x"), false)
 	entries, err := os.ReadDir(record.root)
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("entries %v, %v", entries, err)

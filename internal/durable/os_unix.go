@@ -24,3 +24,9 @@ func syncDir(path string) error {
 	}
 	return errors.Join(err, dir.Close())
 }
+
+// A scratch file loses its name as soon as it is open.
+const (
+	removeOpen  = true
+	scratchFlag = 0
+)

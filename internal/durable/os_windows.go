@@ -18,3 +18,10 @@ var (
 
 // syncDir does nothing: Windows has no such operation.
 func syncDir(string) error { return nil }
+
+// Windows removes no open file; instead the system removes a scratch file when
+// its last handle is closed, also that of a dead process.
+const (
+	removeOpen  = false
+	scratchFlag = 0x04000000 // FILE_FLAG_DELETE_ON_CLOSE
+)

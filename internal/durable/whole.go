@@ -1,9 +1,8 @@
 package durable
 
 import (
-	"crypto/rand"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -15,13 +14,12 @@ import (
 // After an error the old content is in place; only when the folder could not be
 // synced is it the new one, which may not last.
 func (f *FS) Replace(path string, data []byte, sync bool) error {
-	temporary, err := f.temporary(path, data, sync)
+	p, err := f.whole(path, data, sync)
 	if err != nil {
 		return err
 	}
-	err = f.do(OpRename, path, func() error { return os.Rename(temporary, path) })
-	if err != nil {
-		return errors.Join(err, f.discard(temporary, path))
+	if err := p.Place(); err != nil {
+		return err
 	}
 	return f.syncParent(path, sync)
 }
@@ -32,45 +30,30 @@ func (f *FS) Replace(path string, data []byte, sync bool) error {
 // a part of the content. The meaning of sync is that of [FS.Replace]. The file
 // system must know hard links.
 func (f *FS) CreateExclusive(path string, data []byte, sync bool) error {
-	temporary, err := f.temporary(path, data, sync)
+	p, err := f.whole(path, data, sync)
 	if err != nil {
 		return err
 	}
-	err = f.do(OpLink, path, func() error { return os.Link(temporary, path) })
+	err = f.do(OpLink, path, func() error { return os.Link(p.name, path) })
 	if err == nil {
 		err = f.syncParent(path, sync)
 	}
-	return errors.Join(err, f.discard(temporary, path))
+	return errors.Join(err, p.Discard())
 }
 
-// temporary writes data to a new file beside path and returns its name,
-// `<name>.<pid>.<uuid>.tmp`. Spec: run bundle format, layout.
-func (f *FS) temporary(path string, data []byte, sync bool) (name string, err error) {
-	name = fmt.Sprintf("%s.%d.%s.tmp", path, os.Getpid(), newUUID())
-	var file *os.File
-	err = f.do(OpCreate, path, func() (err error) {
-		file, err = open(name, os.O_EXCL)
-		return err
+// whole prepares data as the content of a file.
+func (f *FS) whole(path string, data []byte, sync bool) (*Pending, error) {
+	p, err := f.Prepare(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err //nolint:wrapcheck // an fs.PathError says enough
 	})
-	if err != nil {
-		return "", err
+	if err != nil || !sync {
+		return p, err
 	}
-	err = f.fill(file, path, data, sync)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, f.discard(name, path))
+	if err := f.Sync(p); err != nil {
+		return nil, errors.Join(err, p.Discard())
 	}
-	return name, nil
-}
-
-func (f *FS) fill(file *os.File, name string, data []byte, sync bool) error {
-	if _, err := f.write(file, name, data); err != nil || !sync {
-		return err
-	}
-	return f.do(OpSync, name, file.Sync)
-}
-
-func (f *FS) discard(temporary, path string) error {
-	return f.do(OpRemove, path, func() error { return os.Remove(temporary) })
+	return p, nil
 }
 
 func (f *FS) syncParent(path string, sync bool) error {
@@ -78,13 +61,4 @@ func (f *FS) syncParent(path string, sync bool) error {
 		return nil
 	}
 	return f.SyncDir(filepath.Dir(path))
-}
-
-// newUUID returns a random UUID (version 4).
-func newUUID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // never fails
-	id[6] = id[6]&0x0f | 0x40
-	id[8] = id[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
