@@ -55,10 +55,11 @@ var errOver = errors.New("the attempt is over")
 // begin records the start of an attempt.
 func (r *Run) begin(node workflow.Node) (*attempt, error) {
 	a := &attempt{r: r, node: node, started: runbundle.At(r.e.o.Clock.Now()).Time}
-	a.c = r.scopes.Context(node.NodeID(), &workflow.Context{
-		RunID: r.o.RunID, AttemptID: r.e.o.NewID(), Input: bytes.Clone(r.input), View: r.view(),
-	})
 	a.ctx, a.over = context.WithCancelCause(r.ctx)
+	lost := func(err error) { a.over(&RecordError{RunID: r.o.RunID, Err: err}) }
+	a.c = r.scopes.Context(node.NodeID(), &workflow.Context{
+		RunID: r.o.RunID, AttemptID: r.e.o.NewID(), Input: bytes.Clone(r.input), View: r.viewFor(lost),
+	})
 	err := a.append(runbundle.NodeStarted{NodeType: string(node.Type()), StatusDetail: node.Detail()})
 	if err != nil {
 		a.over(errOver)

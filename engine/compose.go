@@ -9,14 +9,13 @@ import (
 
 // follow takes the step that was just recorded, and records that a mount was
 // entered or left.
-func (r *Run) follow(node string, v verdict) error {
-	seen := r.view()
-	last := seen.Steps() - 1
-	r.take(last, seen.Step(last))
+func (r *Run) follow(node workflow.Node, v verdict) error {
+	// From what was recorded, as reading it back would cost more than the step.
+	r.take(r.w.Steps()-1, workflow.Step{NodeID: node.NodeID(), NodeType: node.Type(), Outcome: v.outcome, Output: v.output})
 	if v.outcome != workflow.OK {
 		return nil
 	}
-	if d, crosses := r.crossing(node, v.output); crosses {
+	if d, crosses := r.crossing(node.NodeID(), v.output); crosses {
 		return r.append(d)
 	}
 	return nil

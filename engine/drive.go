@@ -89,7 +89,7 @@ func (r *Run) step(id string) (next string, end *ending) {
 	if err := r.record(a, v); err != nil {
 		return "", failure(err)
 	}
-	if err := r.follow(id, v); err != nil {
+	if err := r.follow(node, v); err != nil {
 		return "", failure(err)
 	}
 	result, _ := r.view().Result(id)

@@ -86,7 +86,7 @@ func (a *attempt) publish(ctx context.Context, u workflow.Update) (workflow.Upda
 func (r *Run) admit(u workflow.Update) error {
 	l := &r.updates
 	if l.shown == nil {
-		l.open(r.w.State().Updates) // a run that is resumed has some
+		l.open(r.w.Updates()) // a run that is resumed has some
 	}
 	if l.full(u) {
 		return &UpdateLimitError{RunID: r.o.RunID, Limit: MaxUpdates}

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
@@ -13,12 +14,23 @@ import (
 // those of the beginning of the attempt.
 type view struct {
 	w     *runbundle.Writer
-	steps []runbundle.Step
+	steps int
+	// lost is told why a step could not be read back.
+	lost func(error)
 }
 
 var _ workflow.View = view{}
 
-func (r *Run) view() view { return view{w: r.w, steps: r.w.Steps()} }
+// view is the record for those who cannot end the run: an observer, a cleanup.
+func (r *Run) view() view {
+	return r.viewFor(func(err error) {
+		r.e.o.Logger.ErrorContext(r.base, "a step could not be read back", "runId", r.o.RunID, "error", err)
+	})
+}
+
+// viewFor is the record for somebody whose work is worth nothing once it is
+// lost.
+func (r *Run) viewFor(lost func(error)) view { return view{w: r.w, steps: r.w.Steps(), lost: lost} }
 
 func (v view) Output(node string) (json.RawMessage, bool) {
 	output, ok := v.w.Output(node)
@@ -30,10 +42,19 @@ func (v view) Result(node string) (workflow.Result, bool) {
 	return resultOf(r), ok
 }
 
-func (v view) Steps() int { return len(v.steps) }
+func (v view) Steps() int { return v.steps }
 
+// Step returns a step without anything in it, after telling so, if it cannot be
+// read back.
 func (v view) Step(i int) workflow.Step {
-	return stepOf(v.steps[i])
+	if i < 0 || i >= v.steps {
+		panic(fmt.Sprintf("step %d of %d is not there", i, v.steps)) // as a slice does
+	}
+	s, err := v.w.Step(i)
+	if err != nil {
+		v.lost(err)
+	}
+	return stepOf(s)
 }
 
 func stepOf(s runbundle.Step) workflow.Step {

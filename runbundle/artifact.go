@@ -97,10 +97,20 @@ func (a *artifacts) put(text string) (reference, error) {
 
 // decoder reads the long texts of one bundle.
 type decoder struct {
-	// root keeps every path inside the bundle, symbolic links included.
+	dir string
+	// root keeps every path inside the bundle, symbolic links included. It is
+	// opened for the first artifact.
 	root *os.Root
 	// texts are the literals of artifacts that were read already.
 	texts map[string][]byte
+}
+
+func decoderIn(dir string) *decoder { return &decoder{dir: dir, texts: map[string][]byte{}} }
+
+func (d *decoder) close() {
+	if d.root != nil {
+		d.root.Close()
+	}
 }
 
 // decode returns a value in plain form, without white space.
@@ -158,6 +168,13 @@ func (d *decoder) read(ref reference) ([]byte, error) {
 		return nil, errors.New("the reference leads out of the folder of artifacts")
 	case ref.Bytes < 0 || ref.Bytes > maxArtifactBytes:
 		return nil, fmt.Errorf("the reference is to %d bytes, over the limit of %d", ref.Bytes, maxArtifactBytes)
+	}
+	if d.root == nil {
+		root, err := os.OpenRoot(d.dir)
+		if err != nil {
+			return nil, fmt.Errorf("open the bundle: %w", err)
+		}
+		d.root = root
 	}
 	text, err := readIn(d.root, ref.Path, int64(ref.Bytes))
 	if err != nil {

@@ -248,11 +248,11 @@ func (b *bundle) tellShortly(t *testing.T, ops *operations) (failure error) {
 	}
 	for _, d := range append([]runbundle.Draft{b.init().Started()}, shortStory()...) {
 		d.At = b.clock.Now()
-		before := w.State()
+		before := stateOf(t, w)
 		e, err := w.Append(t.Context(), d)
 		if err != nil {
 			if e.Seq == 0 {
-				sameState(t, "state after a failed append", before, w.State())
+				sameState(t, "state after a failed append", before, stateOf(t, w))
 			}
 			_ = w.Close() // has more to say about the same disk
 			return err

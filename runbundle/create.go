@@ -174,23 +174,38 @@ func (w *Writer) fill(root string, snapshot json.RawMessage) (err error) {
 	if w.lock, err = oslock.TryLock(filepath.Join(w.dir, lockFile)); err != nil {
 		return fmt.Errorf("become the owner: %w", err)
 	}
+	if err := w.begin(); err != nil {
+		return err
+	}
+	p, err := w.prepare()
+	if err != nil {
+		return err
+	}
+	if err := p.found(root, snapshot); err != nil {
+		return p.abandon(err)
+	}
+	w.show(p)
+	return nil
+}
+
+// found puts the first projections into a new folder, together with the
+// definition, and makes it all last. The manifest comes when all else lasts.
+func (p *projection) found(root string, snapshot json.RawMessage) error {
 	text, err := documentText(snapshot)
 	if err != nil {
 		return fmt.Errorf("%s: %w", workflowFile, err)
 	}
-	if err := w.o.FS.Replace(w.path(workflowFile), text, true); err != nil {
-		return fmt.Errorf("write %s: %w", workflowFile, err)
-	}
-	if err := w.begin(); err != nil {
+	if err := p.add(workflowFile, whole(text)); err != nil {
 		return err
 	}
-	if err := w.replace(); err != nil {
+	state, manifest, definition := p.files[0], p.files[1], p.files[2]
+	if err := p.w.o.FS.Sync(p.syncers(durable.Dir(root))...); err != nil {
 		return err
 	}
-	if err := w.o.FS.SyncDir(root); err != nil {
-		return fmt.Errorf("sync the runs folder: %w", err)
+	if err := p.w.putInPlace(definition, state); err != nil {
+		return err
 	}
-	return nil
+	return p.w.putInPlace(manifest)
 }
 
 // discardAfter removes the bundle because of an error, which stays the error.

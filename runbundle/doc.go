@@ -6,6 +6,10 @@
 // to the state; the writer, the readers and the repair all use it, so a reader
 // who folds the end of the trace into a projection has the state of the writer.
 //
+// The owner keeps no finished steps in memory: their text lies in a scratch file
+// without a name, is copied from there into state.json, and is read back when
+// somebody asks for a step.
+//
 // A bundle has one owner, who holds the OS lock on the file owner.lock inside
 // it; readers need no lock and look at no file but their own. The lock file
 // goes when the owner closes the bundle.

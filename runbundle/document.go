@@ -3,77 +3,102 @@ package runbundle
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 )
 
-// document is the text of state.json in the making. It follows the trace like
-// the plain state, but in encoded form, and keeps the finished steps as text,
-// so that a projection copies them and encodes none again.
+// document is state.json in the making. It follows the trace like the plain
+// state, but in encoded form, and hands the finished steps on to a log, so that a
+// projection copies them and encodes none again.
 type document struct {
 	state State // in encoded form, without its steps
-	steps []byte
+	steps *stepLog
 }
 
-// newDocument encodes a plain state.
-func newDocument(s *State, a *artifacts) (*document, error) {
-	d := &document{state: *s}
+// newDocument encodes a plain state. Its steps go to the log.
+func newDocument(s *State, a *artifacts, steps *stepLog) (*document, error) {
+	d := &document{state: *s, steps: steps}
 	d.state.Outputs, d.state.Results = maps.Clone(s.Outputs), maps.Clone(s.Results)
 	d.state.Updates = slices.Clone(s.Updates)
-	d.state.Steps = slices.Clone(s.Steps)
+	d.state.Steps = []Step{}
 	if err := d.state.mapValues(a.encode); err != nil {
 		return nil, err
 	}
-	return d, d.absorbSteps()
+	for _, step := range s.Steps {
+		if err := step.mapValues(a.encode); err != nil {
+			return nil, err
+		}
+		if err := steps.append(step); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
 }
 
 // apply folds an admitted event whose values are in encoded form.
 func (d *document) apply(e Event, p Payload) error {
 	d.state.apply(e, p)
-	return d.absorbSteps()
-}
-
-// absorbSteps turns the steps that the fold left behind into text.
-func (d *document) absorbSteps() error {
 	for _, step := range d.state.Steps {
-		raw, err := encodeJSON(step)
-		if err != nil {
-			return fmt.Errorf("step of node %s: %w", step.NodeID, err)
+		if err := d.steps.append(step); err != nil {
+			return err
 		}
-		if len(d.steps) > 0 {
-			d.steps = append(d.steps, ",\n"...)
-		}
-		d.steps = append(d.steps, "    "...)
-		d.steps = append(d.steps, indented(raw, "    ")...)
 	}
-	clear(d.state.Steps)
-	d.state.Steps = d.state.Steps[:0]
+	d.state.forgetSteps()
 	return nil
 }
 
-// noSteps is how a state without steps writes them. No value can contain this
-// line: it would be indented further.
-const noSteps = "\n  \"steps\": []"
+// forgetSteps drops the steps that the fold left behind, for a state whose steps
+// are kept elsewhere.
+func (s *State) forgetSteps() {
+	clear(s.Steps)
+	s.Steps = s.Steps[:0]
+}
 
-// text returns the content of state.json.
-func (d *document) text() ([]byte, error) {
+// How a state writes its steps. No value can contain these lines: they would be
+// indented further.
+const (
+	noSteps    = "\n  \"steps\": []"
+	stepsBegin = "\n  \"steps\": [\n"
+	stepsEnd   = "\n  ]"
+)
+
+// write writes the content of state.json and returns its size.
+func (d *document) write(w io.Writer) (size int64, err error) {
 	whole, err := documentText(&d.state)
-	if err != nil || len(d.steps) == 0 {
-		return whole, err
+	if err != nil {
+		return 0, err
 	}
 	before, after, found := bytes.Cut(whole, []byte(noSteps))
 	if !found {
-		return nil, fmt.Errorf("the text of %s has no place for steps", stateFile)
+		return 0, fmt.Errorf("the text of %s has no place for steps", stateFile)
 	}
-	return slices.Concat(before, []byte("\n  \"steps\": [\n"), d.steps, []byte("\n  ]"), after), nil
+	begin, end := stepsBegin, stepsEnd
+	if d.steps.count == 0 {
+		begin, end = noSteps, ""
+	}
+	_, err = w.Write(slices.Concat(before, []byte(begin)))
+	if err == nil {
+		err = d.steps.writeTo(w)
+	}
+	if err == nil {
+		_, err = w.Write(slices.Concat([]byte(end), after))
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write %s: %w", stateFile, err)
+	}
+	return int64(len(before)+len(begin)+len(end)+len(after)) + d.steps.size, nil
 }
 
 // mapValues replaces each value that state.json keeps in encoded form.
 func (s *State) mapValues(change func(json.RawMessage) (json.RawMessage, error)) error {
 	values := []*json.RawMessage{&s.Input, &s.FinalOutput, &s.attempt.prompt}
 	for i := range s.Steps {
-		values = append(values, &s.Steps[i].Prompt, &s.Steps[i].Output)
+		if err := s.Steps[i].mapValues(change); err != nil {
+			return err
+		}
 	}
 	for node, output := range s.Outputs {
 		if err := changeValue(&output, change); err != nil {
@@ -91,6 +116,14 @@ func (s *State) mapValues(change func(json.RawMessage) (json.RawMessage, error))
 		if err := changeValue(value, change); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// mapValues replaces the values of a step likewise.
+func (s *Step) mapValues(change func(json.RawMessage) (json.RawMessage, error)) error {
+	if err := errors.Join(changeValue(&s.Prompt, change), changeValue(&s.Output, change)); err != nil {
+		return fmt.Errorf("step of node %s: %w", s.NodeID, err)
 	}
 	return nil
 }

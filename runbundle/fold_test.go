@@ -35,7 +35,7 @@ func TestFoldedTailIsTheStateOfTheWriter(t *testing.T) {
 	for _, d := range story() {
 		w.add(d)
 		read := b.read(t)
-		sameState(t, string(d.Payload.Type()), w.State(), read.State)
+		sameState(t, string(d.Payload.Type()), stateOf(t, w), read.State)
 		if read.Manifest.Status != read.State.Status {
 			t.Fatalf("manifest says %s, state %s", read.Manifest.Status, read.State.Status)
 		}
@@ -53,7 +53,7 @@ func TestFoldOfAllEventsIsTheState(t *testing.T) {
 		}
 		b := newBundle(t)
 		w := b.create(t)
-		first := w.State()
+		first := stateOf(t, w)
 		w.add(b.init().Started())
 		steps := rapid.IntRange(0, 6).Draw(rt, "steps")
 		for i := range steps {
@@ -73,13 +73,13 @@ func TestFoldOfAllEventsIsTheState(t *testing.T) {
 			w.add(run(runbundle.RunEnded{Status: runbundle.Waiting, WaitingOn: "a", FinalOutput: json.RawMessage("1")}))
 		}
 		read := b.read(t)
-		sameState(t, "folded tail", w.State(), read.State)
+		sameState(t, "folded tail", stateOf(t, w), read.State)
 		for _, e := range read.Events {
 			if err := runbundle.Fold(&first, e); err != nil {
 				rt.Fatal(err)
 			}
 		}
-		sameState(t, "fold of all events", w.State(), first)
+		sameState(t, "fold of all events", stateOf(t, w), first)
 		if err := w.Discard(); err != nil {
 			rt.Fatal(err)
 		}
@@ -124,12 +124,12 @@ func TestFoldRefusesWhatCannotFollow(t *testing.T) {
 	w.add(b.init().Started())
 	w.add(node("a", 1, runbundle.NodeStarted{NodeType: "compute"}))
 	for _, test := range tests {
-		s := w.State()
+		s := stateOf(t, w)
 		err := runbundle.Fold(&s, test.event)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one that contains %q", test.name, err, test.want)
 		}
-		sameState(t, test.name, w.State(), s)
+		sameState(t, test.name, stateOf(t, w), s)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestFoldPassesOverUnknownEvents(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	w := b.create(t)
-	s := w.State()
+	s := stateOf(t, w)
 	err := runbundle.Fold(&s, runbundle.Event{Seq: 1, RunID: runID, Type: "include_entered", Payload: json.RawMessage(`{"mountPath":["a"]}`)})
 	if err != nil || s.TraceSeq != 1 || s.Status != runbundle.Running {
 		t.Fatalf("state %s, %v", mustJSON(t, s), err)

@@ -100,6 +100,18 @@ func (w *writer) try(d runbundle.Draft) (runbundle.Event, error) {
 	return w.Append(context.Background(), d)
 }
 
+// stateOf reads the whole state of a writer.
+func stateOf(t *testing.T, w interface {
+	State() (runbundle.State, error)
+}) runbundle.State {
+	t.Helper()
+	s, err := w.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func node(name string, attempt int, p runbundle.Payload) runbundle.Draft {
 	return runbundle.Draft{NodeID: name, AttemptID: fmt.Sprintf("attempt-%d", attempt), Payload: p}
 }
@@ -172,6 +184,16 @@ func (o *operations) fs() *durable.FS {
 		}
 		return o.fail(len(o.log), op, path)
 	})
+}
+
+// count returns how often an operation was done on a file.
+func (o *operations) count(op, file string) (n int) {
+	for _, line := range o.log {
+		if strings.HasPrefix(line, op+" ") && strings.HasSuffix(line, "/"+file) {
+			n++
+		}
+	}
+	return n
 }
 
 func mustJSON(t *testing.T, v any) string {

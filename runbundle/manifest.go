@@ -20,6 +20,7 @@ const (
 	stateFile    = "state.json"
 	traceFile    = "trace.ndjson"
 	lockFile     = "owner.lock"
+	stepsFile    = "steps" // as a temporary file only
 )
 
 // Manifest is what manifest.json holds: what lists of runs show.

@@ -1,35 +1,30 @@
 package runbundle
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"time"
 
 	"piworkflows/clock"
 )
 
 // When the projections of a running run are rewritten. Together the rules bound
-// what is written to a few times the trace, and what a viewer misses to seconds.
+// what is written to a few times what is kept, and what a viewer misses to
+// seconds.
 const (
 	// growthShare is the part of state.json by which the trace may grow.
 	growthShare = 4
-	// minGrowth keeps a young run, whose state is small, from being projected at
-	// each event.
-	minGrowth = 4096
+	// minGrowth keeps a young run, whose state is small, from being projected
+	// every few events: a projection costs two syncs, as much as a hundred quick
+	// steps, and this much of a trace is folded in a moment.
+	minGrowth = 64 << 10
+	// writtenShare bounds what growth makes a run write, as a multiple of the
+	// trace and the state.
+	writtenShare = 4
 	// maxAge is how old a projection may become while events arrive.
 	maxAge = 5 * time.Second
 	// quietTime is how long no event arrives until the run counts as quiet.
 	quietTime = 250 * time.Millisecond
 )
-
-// shown is what the projections on disk show.
-type shown struct {
-	at        time.Time
-	traceSize int64
-	stateSize int64
-	manifest  []byte
-}
 
 // follow rewrites the projections if it is time. A failure is told and tried
 // again: the trace has everything.
@@ -45,56 +40,24 @@ func (w *Writer) follow(ctx context.Context, kind EventType) {
 
 func (w *Writer) due() bool {
 	growth := w.trace.Size() - w.shown.traceSize
-	return growth >= max(w.shown.stateSize/growthShare, minGrowth) || w.grewAt.Sub(w.shown.at) >= maxAge
+	grown := growth >= max(w.shown.stateSize/growthShare, minGrowth) && w.affordable()
+	return grown || w.grewAt.Sub(w.shown.at) >= maxAge
+}
+
+// affordable reports whether one more projection now, and the last one at the
+// end, leave what is written at four times the trace and the state at most. Long
+// runs with short outputs come near it.
+func (w *Writer) affordable() bool {
+	state := w.shown.stateSize - w.shown.stepsSize + w.doc.steps.size // but for what changed beside the steps
+	kept := w.trace.Size() + state
+	written := w.trace.Size() + w.doc.steps.spilled() + w.shown.written
+	return written+2*state <= writtenShare*kept
 }
 
 func (w *Writer) tryProject(ctx context.Context) {
 	if err := w.project(ctx); err != nil {
 		w.o.Logger.WarnContext(ctx, "run projection not written, it will be tried again", "runId", w.state.RunID, "error", err)
 	}
-}
-
-// end makes the last event of the run durable and shows it.
-func (w *Writer) end() error {
-	if err := w.trace.Sync(); err != nil {
-		return fmt.Errorf("sync the end of run %s: %w", w.state.RunID, err)
-	}
-	w.ended = true
-	return w.replace()
-}
-
-// project writes the projections of a state that is durable in the trace, so
-// that no power loss leaves a state that is ahead of it.
-func (w *Writer) project(ctx context.Context) error {
-	if err := w.sync(ctx); err != nil {
-		return err
-	}
-	return w.replace()
-}
-
-// replace writes state.json, then manifest.json if it changed: readers take a
-// run for settled once both are final.
-func (w *Writer) replace() error {
-	text, err := w.doc.text()
-	if err != nil {
-		return err
-	}
-	if err := w.o.FS.Replace(w.path(stateFile), text, true); err != nil {
-		return fmt.Errorf("write %s of run %s: %w", stateFile, w.state.RunID, err)
-	}
-	w.manifest.Status, w.manifest.FinishedAt = w.state.Status, w.state.FinishedAt
-	manifest, err := documentText(&w.manifest)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(manifest, w.shown.manifest) {
-		if err := w.o.FS.Replace(w.path(manifestFile), manifest, true); err != nil {
-			return fmt.Errorf("write %s of run %s: %w", manifestFile, w.state.RunID, err)
-		}
-	}
-	w.shown = shown{at: w.o.Clock.Now(), traceSize: w.trace.Size(), stateSize: int64(len(text)), manifest: manifest}
-	w.stale = false
-	return nil
 }
 
 // keepFresh projects when the run has been quiet for a while.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -92,41 +93,44 @@ func TestOldProjectionIsRenewedAtTheNextEvent(t *testing.T) {
 }
 
 // TestBytesWrittenStayInProportion is what keeps long runs from costing the
-// square of their steps.
+// square of their steps, whatever the steps look like.
 func TestBytesWrittenStayInProportion(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t)
-	ops := &operations{root: b.root}
-	b.options.FS = ops.fs()
-	w := b.create(t)
-	w.add(b.init().Started())
-	projections := func() (n int) {
-		for _, line := range ops.log {
-			if strings.HasPrefix(line, "rename") && strings.HasSuffix(line, "state.json") {
-				n++
+	many := make([]int, 500)
+	for name, test := range map[string]struct {
+		steps  int
+		output string
+	}{
+		"short outputs": {4000, `{"n":1}`}, "no outputs": {4000, `null`}, "texts": {500, quote(strings.Repeat("a", 2000))},
+		"lists, which are longer in the state": {500, mustJSON(t, many)}, "long texts": {50, quote(long("a"))}, "few steps": {20, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			ops := &operations{root: b.root}
+			var written atomic.Int64
+			b.options.FS = ops.fs().Counting(&written)
+			w := b.create(t)
+			w.add(b.init().Started())
+			for i := range test.steps {
+				w.add(node("a", i, runbundle.NodeStarted{NodeType: "compute"}))
+				w.add(node("a", i, ok(test.output)))
 			}
-		}
-		return n
-	}
-	const steps = 1000
-	for i := range steps {
-		w.step(i)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	// Each projection is larger than the one before by about the fifth part.
-	if got := projections(); got < 10 || got > 40 {
-		t.Errorf("%d projections of %d steps", got, steps)
-	}
-	manifests := 0
-	for _, line := range ops.log {
-		if strings.HasPrefix(line, "rename") && strings.HasSuffix(line, "manifest.json") {
-			manifests++
-		}
-	}
-	if manifests != 1 {
-		t.Errorf("the manifest did not change and was written %d times", manifests)
+			w.add(run(runbundle.RunEnded{Status: runbundle.Completed}))
+			kept := 0
+			for _, name := range []string{"trace.ndjson", "state.json"} {
+				kept += len(contents(t, b.dir())[name])
+			}
+			if got := float64(written.Load()) / float64(kept); got > 4 {
+				t.Errorf("wrote %.2f times of the %d bytes that are kept", got, kept)
+			}
+			if got := ops.count("rename", "state.json"); kept > 500_000 && got < 5 || got > 40 {
+				t.Errorf("%d projections of %d steps", got, test.steps)
+			}
+			if got := ops.count("rename", "manifest.json"); got != 2 {
+				t.Errorf("the manifest changed once and was written %d times", got)
+			}
+		})
 	}
 }
 
@@ -143,15 +147,15 @@ func TestFailedProjectionIsTriedAgain(t *testing.T) {
 	b.options.FS = ops.fs()
 	w := b.create(t)
 	full = true
-	for i := range 20 {
+	for i := range 200 {
 		w.step(i) // some of them try to project
 	}
 	if got := b.shownSeq(t); got != 0 {
 		t.Fatalf("projected %d on a full disk", got)
 	}
-	sameState(t, "state on a full disk", w.State(), b.read(t).State)
+	sameState(t, "state on a full disk", stateOf(t, w), b.read(t).State)
 	full = false
-	last := w.step(21)
+	last := w.step(201)
 	if got := b.shownSeq(t); got < last-1 {
 		t.Fatalf("projected %d of %d after there was space", got, last)
 	}
@@ -264,12 +268,19 @@ func TestViewOfTheWriter(t *testing.T) {
 	w := b.create(t)
 	w.add(b.init().Started())
 	w.step(1)
-	early := w.Steps()
-	snapshot := w.State()
+	snapshot := stateOf(t, w)
 	w.add(node("a", 2, runbundle.NodeStarted{NodeType: "compute"}))
 	w.add(node("a", 2, failed("no")))
-	if len(early) != 1 || early[0].AttemptID != "attempt-1" || len(w.Steps()) != 2 {
-		t.Errorf("steps %v, then %v", early, w.Steps())
+	if s, err := w.Step(0); err != nil || s.AttemptID != "attempt-1" || string(s.Output) != `{"n":1}` || w.Steps() != 2 {
+		t.Errorf("first of %d steps %+v, %v", w.Steps(), s, err)
+	}
+	if s, err := w.Step(1); err != nil || s.Error != "no" || s.Output != nil {
+		t.Errorf("second step %+v, %v", s, err)
+	}
+	for _, i := range []int{-1, 2} {
+		if _, err := w.Step(i); err == nil {
+			t.Errorf("there is a step %d", i)
+		}
 	}
 	if _, ok := w.Output("a"); ok {
 		t.Error("a failed repeat left the output of the success before it")

@@ -134,11 +134,11 @@ func openReader(dir string) (*reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read run bundle: %w", err)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
+	long := decoderIn(dir)
+	if long.root, err = os.OpenRoot(dir); err != nil {
 		return nil, fmt.Errorf("read run bundle: %w", err)
 	}
-	return &reader{dir: dir, root: root, long: &decoder{root: root, texts: map[string][]byte{}}}, nil
+	return &reader{dir: dir, root: long.root, long: long}, nil
 }
 
 // document reads one JSON file and checks what it says that it is.
@@ -231,13 +231,7 @@ func (s *State) check() error {
 // normalise gives an absent value its one form in memory.
 func (s *State) normalise() {
 	for i := range s.Steps {
-		step := &s.Steps[i]
-		if string(step.Prompt) == "null" {
-			step.Prompt = nil
-		}
-		if step.Outcome != OutcomeOK {
-			step.Output = nil
-		}
+		s.Steps[i].normalise()
 	}
 	if s.Updates == nil {
 		s.Updates = []Update{} // absent in bundles of old writers
@@ -247,5 +241,14 @@ func (s *State) normalise() {
 		if data, err := compact(s.Updates[i].Data); err == nil {
 			s.Updates[i].Data = data
 		}
+	}
+}
+
+func (s *Step) normalise() {
+	if string(s.Prompt) == "null" {
+		s.Prompt = nil
+	}
+	if s.Outcome != OutcomeOK {
+		s.Output = nil
 	}
 }

@@ -34,9 +34,10 @@ func MarkInterrupted(ctx context.Context, o Options, dir, reason string) (State,
 		_, err = w.Append(ctx, Draft{At: w.o.Clock.Now(), Payload: RunInterrupted{Error: reason}})
 	}
 	if err != nil {
-		return w.State(), errors.Join(err, w.release(false))
+		return State{}, errors.Join(err, w.release(false))
 	}
-	return w.State(), w.Close()
+	s, err := w.State()
+	return s, errors.Join(err, w.Close())
 }
 
 // Open becomes the owner of the bundle of a run that has not ended: its last

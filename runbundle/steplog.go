@@ -157,7 +157,7 @@ func (l *stepLog) text(from, to int64) ([]byte, error) {
 	text := make([]byte, to-from)
 	n, err := l.file.ReadAt(text[:min(to, inFile)-from], from)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller names the step
+		return nil, err
 	}
 	copy(text[n:], l.tail[:max(to-inFile, 0)])
 	l.block = block{from, text}
@@ -168,5 +168,5 @@ func (l *stepLog) close() error {
 	if l.file == nil {
 		return nil
 	}
-	return l.file.Close() //nolint:wrapcheck // the file layer names the file
+	return l.file.Close()
 }

@@ -15,12 +15,9 @@ import (
 
 func newDecoder(t testing.TB, dir string) *decoder {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { root.Close() })
-	return &decoder{root: root, texts: map[string][]byte{}}
+	d := decoderIn(dir)
+	t.Cleanup(d.close)
+	return d
 }
 
 func TestEncode(t *testing.T) {

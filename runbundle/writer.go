@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,8 +28,8 @@ type Writer struct {
 
 	mu       sync.Mutex
 	trace    *durable.AppendFile
-	state    State     // plain
-	doc      *document // the same in encoded form
+	state    State     // plain, without its steps
+	doc      *document // the same in encoded form; it has the steps
 	manifest Manifest
 	shown    shown
 	stale    bool      // the projections lag behind the state
@@ -49,9 +48,11 @@ func newWriter(o Options, dir string, s State) *Writer {
 
 // begin opens the trace and starts the goroutine.
 func (w *Writer) begin() (err error) {
-	if w.doc, err = newDocument(&w.state, &w.long); err != nil {
-		return err
+	steps := &stepLog{fs: w.o.FS, path: w.path(stepsFile)}
+	if w.doc, err = newDocument(&w.state, &w.long, steps); err != nil {
+		return errors.Join(err, steps.close())
 	}
+	w.state.Steps = nil // they are in the log
 	if w.trace, err = w.o.FS.OpenAppend(w.path(traceFile)); err != nil {
 		return fmt.Errorf("open the trace: %w", err)
 	}
@@ -133,6 +134,7 @@ func (w *Writer) write(e Event, p Payload) error {
 		return err // Append names the event
 	}
 	w.state.apply(e, p)
+	w.state.forgetSteps()
 	w.stale, w.grewAt = true, w.o.Clock.Now()
 	if err := w.doc.apply(e, forDoc); err != nil {
 		w.failed = err
@@ -147,13 +149,13 @@ func (w *Writer) Sync(ctx context.Context) error {
 	if err := w.usable(); err != nil {
 		return err
 	}
-	return w.sync(ctx)
-}
-
-func (w *Writer) sync(ctx context.Context) error {
 	if err := w.askFence(ctx); err != nil {
 		return err
 	}
+	return w.syncTrace()
+}
+
+func (w *Writer) syncTrace() error {
 	if err := w.trace.Sync(); err != nil {
 		return fmt.Errorf("sync the trace of run %s: %w", w.state.RunID, err)
 	}
@@ -200,6 +202,9 @@ func (w *Writer) release(refresh bool) error {
 	if w.trace != nil {
 		err = errors.Join(err, w.trace.Close())
 	}
+	if w.doc != nil {
+		err = errors.Join(err, w.doc.steps.close())
+	}
 	if w.lock != nil {
 		err = errors.Join(err, w.lock.Remove())
 	}
@@ -213,15 +218,35 @@ func (w *Writer) Ended() bool {
 	return w.ended
 }
 
-// State returns the state, which later events do not change.
-func (w *Writer) State() State {
+// State returns the state, which later events do not change. It reads every step
+// back, so it is not for a run that goes on.
+func (w *Writer) State() (State, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.state
 	s.Outputs, s.Results = maps.Clone(s.Outputs), maps.Clone(s.Results)
-	s.Steps = slices.Clip(s.Steps)
 	s.Updates = append([]Update{}, s.Updates...)
-	return s
+	s.Steps = make([]Step, w.doc.steps.count)
+	plain := decoderIn(w.dir)
+	defer plain.close()
+	for i := range s.Steps {
+		step, err := w.doc.steps.step(i)
+		if err == nil {
+			err = step.mapValues(plain.decode)
+		}
+		if err != nil {
+			return State{}, err
+		}
+		s.Steps[i] = step
+	}
+	return s, nil
+}
+
+// Updates returns the latest update of each type and key, by seq.
+func (w *Writer) Updates() []Update {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]Update{}, w.state.Updates...)
 }
 
 // Output returns the output of a node's latest attempt if that was ok. The
@@ -242,10 +267,24 @@ func (w *Writer) Result(node string) (Result, bool) {
 	return r, ok
 }
 
-// Steps returns the finished attempts so far, in constant time; later events
-// do not change them. The caller must not either.
-func (w *Writer) Steps() []Step {
+// Steps returns the number of finished attempts so far.
+func (w *Writer) Steps() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clip(w.state.Steps)
+	return w.doc.steps.count
+}
+
+// Step reads a finished attempt back, from zero, oldest first. Its prompt is left
+// out: it is long, and nothing is decided by it. The caller may keep the step.
+func (w *Writer) Step(i int) (Step, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	step, err := w.doc.steps.step(i)
+	if err != nil {
+		return Step{}, err
+	}
+	plain := decoderIn(w.dir)
+	defer plain.close()
+	step.Prompt = nil
+	return step, step.mapValues(plain.decode)
 }
