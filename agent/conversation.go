@@ -49,7 +49,7 @@ type step struct {
 	// ctx ends when the step is no longer pending.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// checks are the submissions that are being looked at.
+	// checks are the calls of the agent that are being looked at.
 	checks sync.WaitGroup
 	// wake tells Execute that something has changed.
 	wake chan struct{}

@@ -10,6 +10,7 @@ import (
 	"piworkflows/agent"
 	"piworkflows/engine"
 	"piworkflows/runbundle"
+	"piworkflows/workflow"
 )
 
 // talk is a conversation about one step, seen from the side of the agent.
@@ -62,6 +63,9 @@ func (k *talk) begin(accept func(ctx context.Context, submission json.RawMessage
 	k.t.Cleanup(func() { k.cancel(nil) })
 	r := engine.AgentRequest{
 		Contract: k.contract, Prompt: "How many?", RunTitle: "Counting", StatusDetail: "on fingers", Accept: accept,
+		Publish: func(_ context.Context, u workflow.Update, key string) (workflow.UpdateReceipt, error) {
+			return workflow.UpdateReceipt{UpdateID: u.Type + " " + u.Key + " " + key}, nil
+		},
 		Hold: func() func() {
 			k.held++
 			return func() { k.held-- }
@@ -146,6 +150,29 @@ func TestSubmissionsForOtherSteps(t *testing.T) {
 	}
 	k.cancel(errDown)
 	<-k.done
+}
+
+func TestUpdates(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, 0)
+	u := workflow.Update{Type: "count", Key: "left", Data: json.RawMessage("{}")}
+	publish := func(attempt string) (workflow.UpdateReceipt, error) {
+		return k.Publish(t.Context(), "answer", attempt, u, "k1")
+	}
+	if _, err := publish("2"); wantErr[*agent.RefusedError](t, err).Reason != agent.NothingPending {
+		t.Error(err)
+	}
+	k.begin(seven)
+	k.hears(agent.KindStep)
+	if _, err := publish("1"); wantErr[*agent.RefusedError](t, err).Reason != agent.StaleAttempt {
+		t.Error(err)
+	}
+	if receipt, err := publish("2"); err != nil || receipt.UpdateID != "count left k1" {
+		t.Errorf("%+v, %v", receipt, err)
+	}
+	if err := errors.Join(k.submits("7"), <-k.done); err != nil {
+		t.Error(err)
+	}
 }
 
 // A rejected submission does not give the agent more reminders.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"piworkflows/engine"
+	"piworkflows/workflow"
 )
 
 // Submit hands in a result, a JSON text, for the step and attempt that the agent
@@ -18,14 +19,48 @@ func (c *Conversation) Submit(ctx context.Context, stepID, attemptID string, res
 	if err != nil {
 		return err
 	}
-	defer s.checks.Done()
-	ctx, cancel := context.WithCancel(ctx)
-	defer context.AfterFunc(s.ctx, cancel)()
+	defer c.leave(s)
+	ctx, cancel := s.while(ctx)
 	defer cancel()
 	return c.judged(s, s.request.Accept(ctx, result))
 }
 
-// admit finds the step that a submission is for.
+// Publish records an update of the step and attempt that the agent names. A
+// *RefusedError says that no such step is pending; every other error is for the
+// agent, too, and changes nothing. See engine.AgentRequest.
+func (c *Conversation) Publish(
+	ctx context.Context, stepID, attemptID string, u workflow.Update, key string,
+) (workflow.UpdateReceipt, error) {
+	s, err := c.admit(stepID, attemptID)
+	if err != nil {
+		return workflow.UpdateReceipt{}, err
+	}
+	defer c.leave(s)
+	ctx, cancel := s.while(ctx)
+	defer cancel()
+	return s.request.Publish(ctx, u, key)
+}
+
+// while returns a context that ends with the step, too.
+func (s *step) while(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// leave is the end of what admit let in.
+func (c *Conversation) leave(s *step) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.checking--
+	s.changed()
+	s.checks.Done()
+}
+
+// admit finds the step that a call of the agent is for.
 func (c *Conversation) admit(stepID, attemptID string) (*step, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,8 +90,6 @@ func (c *Conversation) admit(stepID, attemptID string) (*step, error) {
 func (c *Conversation) judged(s *step, verdict error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.checking--
-	s.changed()
 	over := c.pending != s || s.failed != nil
 	if errors.Is(verdict, engine.ErrStepOver) || verdict == nil && over {
 		contract := s.request.Contract

@@ -82,6 +82,9 @@ func (p *player) do(ctx context.Context, t turn) (waits bool, err error) {
 	case t.Silent != nil:
 		p.talk.Settled()
 		return true, nil
+	case t.Update != nil:
+		_, err := p.talk.Publish(ctx, p.step.NodeID, p.step.AttemptID, *t.Update, "")
+		return false, err
 	case t.Text != nil:
 		t.Submit = Text(*t.Text)
 	}

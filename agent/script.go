@@ -46,10 +46,11 @@ const ScriptSchema = "pi-workflows.agent-script.v1"
 //	}
 //
 // Each turn does exactly one thing: "submit" hands in a JSON value and "text" a
-// text as an agent would write it; "silent": true ends the turn without an
-// answer; "hold" interrupts the agent for a time, after which the step is
-// delivered again; "fail" ends the attempt with that message. "after" waits
-// before. Times are those of Go, for example "1m30s". "schema" may be left out.
+// text as an agent would write it; "update" publishes an update with its "type",
+// "key" and "data"; "silent": true ends the turn without an answer; "hold"
+// interrupts the agent for a time, after which the step is delivered again;
+// "fail" ends the attempt with that message. "after" waits before. Times are
+// those of Go, for example "1m30s". "schema" may be left out.
 type Script struct {
 	clock clock.Clock
 	turns map[string][]turn
@@ -60,12 +61,13 @@ type Script struct {
 
 // turn is what the agent does next.
 type turn struct {
-	After  period          `json:"after"`
-	Submit json.RawMessage `json:"submit"`
-	Text   *string         `json:"text"`
-	Silent *bool           `json:"silent"`
-	Hold   *period         `json:"hold"`
-	Fail   *string         `json:"fail"`
+	After  period           `json:"after"`
+	Submit json.RawMessage  `json:"submit"`
+	Text   *string          `json:"text"`
+	Update *workflow.Update `json:"update"`
+	Silent *bool            `json:"silent"`
+	Hold   *period          `json:"hold"`
+	Fail   *string          `json:"fail"`
 }
 
 // period is a time that is written as Go writes it.
@@ -181,7 +183,8 @@ func (p *problems) turns(id string, turns []turn) {
 func (p *problems) turn(pointer string, t turn) {
 	var does []string
 	for name, given := range map[string]bool{
-		"submit": t.Submit != nil, "text": t.Text != nil, "silent": t.Silent != nil, "hold": t.Hold != nil, "fail": t.Fail != nil,
+		"submit": t.Submit != nil, "text": t.Text != nil, "update": t.Update != nil,
+		"silent": t.Silent != nil, "hold": t.Hold != nil, "fail": t.Fail != nil,
 	} {
 		if given {
 			does = append(does, name)
@@ -190,11 +193,15 @@ func (p *problems) turn(pointer string, t turn) {
 	slices.Sort(does)
 	switch {
 	case len(does) == 0:
-		p.addf(pointer, "does nothing: write one of submit, text, silent, hold, fail")
+		p.addf(pointer, "does nothing: write one of submit, text, update, silent, hold, fail")
 	case len(does) > 1:
 		p.addf(pointer, "does %s: write them as turns of their own", strings.Join(does, " and "))
 	case t.Silent != nil && !*t.Silent:
 		p.addf(pointer+"/silent", "must be true: leave it out otherwise")
+	case t.Update != nil:
+		if _, err := t.Update.Normalised(); err != nil {
+			p.addf(pointer+"/update", "%v", err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,20 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// The script in the documentation is one.
+func TestScriptOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n```json\n")
+	example, _, _ := strings.Cut(rest, "\n```\n")
+	if _, err := parse(example, clock.System()); err != nil {
+		t.Errorf("%v in:\n%s", err, example)
+	}
+}
+
 func TestScriptEnds(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, nodes, code, message, left string }{
@@ -70,6 +85,24 @@ func TestScriptEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestScriptPublishesUpdates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.script(`{"nodes": {"answer": [{"update": {"type": "count", "key": "left", "data": {"n": 3}}}, {"submit": 3}]}}`)
+	run := w.start(single(), s)
+	want(t, run.Wait(), runbundle.Completed, "", "")
+	b, err := runbundle.Read(run.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range b.Events {
+		if e.Type == runbundle.EventUpdatePublished && strings.Contains(string(e.Payload), `{"n":3}`) {
+			return
+		}
+	}
+	t.Errorf("no update among %d events", len(b.Events))
 }
 
 // Delays and holds pass on the injected clock, and held time does not count for
@@ -136,7 +169,7 @@ func TestScriptsThatAreNone(t *testing.T) {
 func TestScriptsThatMeanNothing(t *testing.T) {
 	t.Parallel()
 	_, err := parse(`{"schema":"v2","nodes":{
-	  "empty":[],"a/b":[{},{"submit":1,"text":"x"},{"silent":false},{"after":"1s"},{"text":null},{"submit":null}]
+	  "empty":[],"a/b":[{},{"submit":1,"text":"x"},{"silent":false},{"after":"1s"},{"text":null},{"submit":null},{"update":{"type":"X","data":1}}]
 	}}`, clock.System())
 	e := wantErr[*agent.ScriptError](t, err)
 	var places []string
@@ -147,7 +180,8 @@ func TestScriptsThatMeanNothing(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		"/schema", "/nodes/a~1b/0", "/nodes/a~1b/1", "/nodes/a~1b/2/silent", "/nodes/a~1b/3", "/nodes/a~1b/4", "/nodes/empty",
+		"/schema", "/nodes/a~1b/0", "/nodes/a~1b/1", "/nodes/a~1b/2/silent", "/nodes/a~1b/3", "/nodes/a~1b/4", "/nodes/a~1b/6/update",
+		"/nodes/empty",
 	}, places); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}

@@ -124,6 +124,36 @@ func hang(ctx context.Context, _ *workflow.Context) (any, error) {
 	return nil, ctx.Err()
 }
 
+// survey asks an agent for a number and then whether that is enough.
+var surveyWorkflow = &workflow.Definition{
+	Name: "survey", Revision: "1", StartAt: "count",
+	Nodes: []workflow.Node{
+		workflow.Agent{
+			ID: "count", ExpectedOutput: "a number above zero", Prompt: gives("How many are there?"),
+			Validate: func(_ context.Context, _ *workflow.Context, output json.RawMessage) (json.RawMessage, error) {
+				var n int
+				if err := json.Unmarshal(output, &n); err != nil || n <= 0 {
+					return nil, errors.New("that is no number above zero")
+				}
+				return output, nil
+			},
+		},
+		workflow.Decision{
+			ID: "enough", Routes: []string{"more", "done"}, Question: gives("Is that enough?"), Limit: workflow.DecisionLimit{Submissions: 2},
+		}.Node(),
+		workflow.Compute{ID: "sum", Run: func(_ context.Context, c *workflow.Context) (any, error) {
+			return workflow.OutputAs[int](c, "count")
+		}},
+	},
+	Edges: []workflow.Edge{{From: "count", To: "enough"}, {From: "enough", Switch: &workflow.Switch{On: "$.route", Cases: []workflow.Case{
+		{Value: "more", To: "count"}, {Value: "done", To: "sum"},
+	}}}},
+}
+
+func gives(text string) func(context.Context, *workflow.Context) (string, error) {
+	return func(context.Context, *workflow.Context) (string, error) { return text, nil }
+}
+
 // brokenWorkflow has five mistakes.
 var brokenWorkflow = &workflow.Definition{
 	Name: "broken", StartAt: "nowhere",
@@ -134,7 +164,7 @@ var brokenWorkflow = &workflow.Definition{
 func testDefinitions() host.Definitions {
 	return host.Definitions{
 		Controllers: []*controller.Definition{controller.Define("echo", echo{})},
-		Workflows:   []*workflow.Definition{greetWorkflow},
+		Workflows:   []*workflow.Definition{greetWorkflow, surveyWorkflow},
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 
+	"piworkflows/agent"
 	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/internal/canonical"
@@ -46,6 +47,8 @@ func errorFields(err error) fields {
 		field(func(e *workflow.InvalidError) fields {
 			return fields{"workflow": e.Workflow, "problems": problems(e.Problems)}
 		}),
+		field(func(e *agent.ScriptError) fields { return fields{"problems": pointed(e.Problems)} }),
+		field(func(e *agent.UnusedError) fields { return fields{"left": e.Left} }),
 		field(func(e *canonical.Error) fields { return fields{"pointer": e.Pointer, "offset": e.Offset} }),
 		field(func(e *host.HeldError) fields { return fields{"lock": e.Lock, "holder": e.Holder} }),
 		field(func(e *lease.LostError) fields { return fields{"what": e.What, "reason": e.Reason} }),
@@ -84,6 +87,15 @@ func problems(list []workflow.Problem) []fields {
 	out := make([]fields, len(list))
 	for i, p := range list {
 		out[i] = fields{"place": p.Place, "message": p.Message}
+	}
+	return out
+}
+
+// pointed gives problems whose places are JSON pointers their names in JSON.
+func pointed(list []workflow.Problem) []fields {
+	out := make([]fields, len(list))
+	for i, p := range list {
+		out[i] = fields{"pointer": p.Place, "message": p.Message}
 	}
 	return out
 }

@@ -42,6 +42,7 @@ var codes = map[string]int{
 	"invalid_spec":       exitUsage,
 	"invalid_workflow":   exitUsage,
 	"invalid_run_id":     exitUsage,
+	"invalid_script":     exitUsage,
 	"invalid_cursor":     exitUsage,
 	"invalid_project":    exitUsage,
 	"invalid_file":       exitUsage,

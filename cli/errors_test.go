@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"piworkflows/agent"
 	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/internal/canonical"
@@ -43,6 +44,8 @@ func TestExitCodes(t *testing.T) {
 		{&controller.LimitError{}, "limit_exceeded", 2},
 		{&workflow.InvalidError{Problems: []workflow.Problem{{}}}, "invalid_workflow", 2},
 		{&host.ProjectError{}, "invalid_project", 2},
+		{&agent.ScriptError{}, "invalid_script", 2},
+		{&agent.UnusedError{}, "script_unused", 1},
 		{&controller.NotFoundError{Ref: someRef}, "not_found", 3},
 		{&controller.UnknownControllerError{}, "unknown_controller", 3},
 		{&controller.UnknownWorkflowError{}, "unknown_workflow", 3},
@@ -92,6 +95,11 @@ func TestErrorFields(t *testing.T) {
 			&workflow.InvalidError{Workflow: "w", Problems: []workflow.Problem{{Place: "startAt", Message: "m"}}},
 			`{"workflow":"w","problems":[{"place":"startAt","message":"m"}]}`,
 		},
+		{
+			&agent.ScriptError{Problems: []workflow.Problem{{Place: "/nodes", Message: "m"}}},
+			`{"problems":[{"pointer":"/nodes","message":"m"}]}`,
+		},
+		{&agent.UnusedError{Left: map[string]int{"n": 2}}, `{"left":{"n":2}}`},
 		{&canonical.Error{Pointer: "/a", Offset: 3}, `{"pointer":"/a","offset":3}`},
 		{&host.HeldError{Lock: "l", Holder: "h"}, `{"lock":"l","holder":"h"}`},
 		{&lease.LostError{What: "w", Reason: lease.Taken}, `{"what":"w","reason":"taken"}`},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,27 +44,40 @@ func (*RunError) ErrorCode() string { return "run_failed" }
 
 func (a *App) runCommand() *cobra.Command {
 	var input source
+	var who agentFlag
 	cmd := &cobra.Command{
-		Use:   "run WORKFLOW [--input JSON | -f FILE]",
+		Use:   "run WORKFLOW [--input JSON | -f FILE] [--agent script:FILE | ask]",
 		Short: "Start a run of a workflow and follow it",
 		Long: "Runs the workflow in this process. Progress goes to stderr, the final output to stdout.\n" +
-			"An interruption cancels the run.",
+			"An interruption cancels the run. docs/agents.md has the form of a script.",
 		Args:              exactArgs("WORKFLOW"),
 		ValidArgsFunction: a.complete(a.workflowNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("input") && cmd.Flags().Changed("file") {
 				return wrongUsage(cmd, "give --input or -f, not both")
 			}
-			return a.runWorkflow(cmd.Context(), args[0], input)
+			if err := who.check(cmd, input.file == "-"); err != nil {
+				return err
+			}
+			return a.runWorkflow(cmd.Context(), args[0], input, who)
 		},
 	}
 	cmd.Flags().StringVar(&input.literal, "input", "", "the run input as `JSON` (default: null)")
 	cmd.Flags().StringVarP(&input.file, "file", "f", "", "the run input from a `file`, - for stdin")
+	who.register(cmd)
 	return cmd
 }
 
-func (a *App) runWorkflow(ctx context.Context, name string, from source) error {
+func (a *App) runWorkflow(ctx context.Context, name string, from source, who agentFlag) error {
 	catalog, err := a.Catalog()
+	if err != nil {
+		return err
+	}
+	graph, err := catalog.Workflow(name)
+	if err != nil {
+		return err
+	}
+	agents, err := a.agentsOf(who, graph)
 	if err != nil {
 		return err
 	}
@@ -76,7 +90,7 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source) error {
 		return err
 	}
 	p := &runProgress{app: a, palette: a.ProgressStyle().Palette}
-	o := host.Options{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(), Observe: p.hear}
+	o := host.Options{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(), Agents: agents.executor, Observe: p.hear}
 	if err := host.CheckRun(ctx, o, name, input); err != nil {
 		return err
 	}
@@ -88,7 +102,7 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source) error {
 		if err := a.printRun(paths, result); err != nil {
 			return err
 		}
-		return failureOf(result)
+		return cmp.Or(failureOf(result), agents.leftover(result))
 	})
 }
 

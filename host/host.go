@@ -39,6 +39,9 @@ type Options struct {
 	// Clock and Logger default to the machine's clock and to silence.
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Agents does the agent steps of every run; without it they fail when they are
+	// reached.
+	Agents engine.AgentExecutor
 	// Notifier takes what notify nodes send; without one they fail when they are
 	// reached.
 	Notifier engine.Notifier
@@ -146,7 +149,9 @@ func (o Options) check() error {
 }
 
 func (o Options) engine() engine.Options {
-	return engine.Options{Clock: o.Clock, RunsDir: o.Runs, SpoolDir: o.Spool, Logger: o.Logger, Notifier: o.Notifier}
+	return engine.Options{
+		Clock: o.Clock, RunsDir: o.Runs, SpoolDir: o.Spool, Logger: o.Logger, Agents: o.Agents, Notifier: o.Notifier,
+	}
 }
 
 // Close releases the host lock. A second call does nothing more.
