@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"piworkflows/engine"
+	"piworkflows/internal/limit"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -21,6 +22,9 @@ type AskOptions struct {
 	// Plain makes the words of authors and models safe for a terminal; nil writes
 	// them as they are.
 	Plain func(text string) string
+	// Echo writes what was read behind the prompt, for an In that is no terminal
+	// and so shows nothing.
+	Echo bool
 }
 
 // Ask is an executor that asks a person. It writes the question, reads an answer,
@@ -42,6 +46,7 @@ type Ask struct {
 	in    *lines
 	out   io.Writer
 	plain func(string) string
+	echo  bool
 	turn  chan struct{} // holds a value while a question is open
 }
 
@@ -50,7 +55,7 @@ func NewAsk(o AskOptions) *Ask {
 	if o.Plain == nil {
 		o.Plain = func(text string) string { return text }
 	}
-	return &Ask{in: &lines{from: newInput(o.In)}, out: o.Out, plain: o.Plain, turn: make(chan struct{}, 1)}
+	return &Ask{in: &lines{from: newInput(o.In)}, out: o.Out, plain: o.Plain, echo: o.Echo, turn: make(chan struct{}, 1)}
 }
 
 // Execute asks until an answer is accepted. It is engine.AgentExecutor.
@@ -104,17 +109,15 @@ func (a *Ask) answer(ctx context.Context, node string) (string, error) {
 	if err := a.writef("%s> ", a.plain(node)); err != nil {
 		return "", err
 	}
-	first := ""
-	for strings.TrimSpace(first) == "" {
-		line, err := a.in.next(ctx)
-		if errors.Is(err, io.EOF) {
-			_ = a.writef("\n") // the prompt still stands on this line
-			return "", &GaveUpError{NodeID: node}
-		}
-		if err != nil {
-			return "", err
-		}
-		first = line
+	first, err := a.first(ctx)
+	if err != nil {
+		_ = a.writef("\n") // the prompt still stands on this line
+	}
+	if errors.Is(err, io.EOF) {
+		return "", &GaveUpError{NodeID: node}
+	}
+	if err != nil {
+		return "", err
 	}
 	if strings.TrimSpace(first) == quotes {
 		return a.quoted(ctx)
@@ -126,11 +129,32 @@ func (a *Ask) answer(ctx context.Context, node string) (string, error) {
 	return a.rest(ctx, first, open)
 }
 
+// first reads the line with which an answer begins.
+func (a *Ask) first(ctx context.Context) (string, error) {
+	for {
+		line, err := a.line(ctx)
+		if err != nil || strings.TrimSpace(line) != "" {
+			return line, err
+		}
+	}
+}
+
+// maxEcho bounds what is repeated of a line, in characters.
+const maxEcho = 200
+
+func (a *Ask) line(ctx context.Context) (string, error) {
+	line, err := a.in.next(ctx)
+	if err != nil || !a.echo {
+		return line, err
+	}
+	return line, a.writef("%s\n", a.plain(limit.Text(line, maxEcho)))
+}
+
 // quoted reads a text up to the line that closes it.
 func (a *Ask) quoted(ctx context.Context) (string, error) {
 	var text block
 	for {
-		line, err := a.in.next(ctx)
+		line, err := a.line(ctx)
 		if errors.Is(err, io.EOF) || err == nil && strings.TrimSpace(line) == quotes {
 			return text.String(), nil
 		}
@@ -146,7 +170,7 @@ func (a *Ask) rest(ctx context.Context, first string, open brackets) (string, er
 	var text block
 	text.add(first)
 	for {
-		line, err := a.in.next(ctx)
+		line, err := a.line(ctx)
 		if errors.Is(err, io.EOF) {
 			return text.String(), nil
 		}

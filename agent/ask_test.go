@@ -29,8 +29,8 @@ func TestAskTranscript(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var out bytes.Buffer
-	in := strings.NewReader("none\n\n 3 \n{\"route\": \"no\",\n  \"reason\": \"all gone\"}\n")
-	result := w.run(count(), ask(in, &out))
+	in := strings.NewReader("none " + strings.Repeat("x", 300) + "\n\n 3 \n{\"route\": \"no\",\n  \"reason\": \"all gone\"}\n")
+	result := w.run(count(), agent.NewAsk(agent.AskOptions{In: in, Out: &out, Echo: true}))
 	want(t, result, runbundle.Completed, "", "")
 	if string(result.FinalOutput) != "3" {
 		t.Errorf("output %s", result.FinalOutput)

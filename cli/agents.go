@@ -80,8 +80,9 @@ func (a *App) agentsOf(f agentFlag, g *workflow.Graph) (agents, error) {
 	case isScript:
 		return a.scripted(source{file: file}, g)
 	case f.value == agentAsk:
-		person := agent.NewAsk(agent.AskOptions{In: a.o.Stdin, Out: a.o.Stderr, Plain: view.PlainLines})
-		return agents{executor: person}, nil
+		return agents{executor: agent.NewAsk(agent.AskOptions{
+			In: a.o.Stdin, Out: a.o.Stderr, Plain: view.PlainLines, Echo: !isTerminal(a.o.Stdin),
+		})}, nil
 	default:
 		return agents{}, nil
 	}

@@ -55,8 +55,9 @@ func (a *App) Interactive() bool { return isTerminal(a.o.Stdout) }
 // Live reports whether stderr is a terminal, so that progress may redraw lines.
 func (a *App) Live() bool { return isTerminal(a.o.Stderr) }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a reader or writer is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
