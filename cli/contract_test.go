@@ -97,7 +97,7 @@ func jsonResults() map[string]func(a *App) error {
 		},
 		"runs":  func(a *App) error { return a.printRuns(someRunLines()) },
 		"view":  func(a *App) error { return a.printRunJSON(someBundle(), 0) },
-		"graph": func(a *App) error { return a.showGraph("greet", "json") },
+		"graph": func(a *App) error { return a.showGraph("greet", "json", false) },
 		"bench": func(a *App) error { return a.printBench(someBench) },
 		"version": func(a *App) error {
 			return a.printJSON(versionResult{schema("version"), a.o.Version, "go1.26", "linux", "amd64"})

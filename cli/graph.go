@@ -26,6 +26,7 @@ var graphFormats = []string{"ascii", "mermaid", "dot", "json"}
 
 func (a *App) graphCommand() *cobra.Command {
 	var format string
+	var full bool
 	cmd := &cobra.Command{
 		Use:               "graph WORKFLOW",
 		Short:             "Draw the expanded, validated graph of a workflow",
@@ -38,15 +39,16 @@ func (a *App) graphCommand() *cobra.Command {
 			if !slices.Contains(graphFormats, format) {
 				return wrongUsage(cmd, "--format %.40q is none of %s", format, strings.Join(graphFormats, ", "))
 			}
-			return a.showGraph(args[0], format)
+			return a.showGraph(args[0], format, full)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "ascii", "`form` of the drawing: "+strings.Join(graphFormats, ", "))
+	cmd.Flags().BoolVar(&full, "full", false, "draw what is in the included workflows too (ascii)")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (a *App) showGraph(name, format string) error {
+func (a *App) showGraph(name, format string, full bool) error {
 	catalog, err := a.Catalog()
 	if err != nil {
 		return err
@@ -70,6 +72,6 @@ func (a *App) showGraph(name, format string) error {
 	default:
 		head := fmt.Sprintf("%s · revision %s · %d nodes · at most %d steps\n\n",
 			a.Style().Palette.Bold(g.Name()), g.Revision(), len(g.Nodes()), g.MaxSteps())
-		return a.print(head + drawable.Draw(a.Style()))
+		return a.print(head + drawable.Draw(view.DrawOptions{Style: a.Style(), Folds: view.Folds{Full: full}}))
 	}
 }

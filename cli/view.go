@@ -30,39 +30,46 @@ type viewResult struct {
 	Steps []stepLine      `json:"steps"`
 }
 
+type viewFlags struct {
+	step       int
+	once, full bool
+}
+
 func (a *App) viewCommand() *cobra.Command {
-	var step int
-	var once bool
+	var f viewFlags
 	cmd := &cobra.Command{
 		Use:               "view RUN",
 		Short:             "Draw one run: its graph, the way it took, and its steps",
 		Args:              exactArgs("RUN"),
 		ValidArgsFunction: a.complete(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("step") && step < 1 {
-				return wrongUsage(cmd, "--step %d: steps are counted from one", step)
+			if cmd.Flags().Changed("step") && f.step < 1 {
+				return wrongUsage(cmd, "--step %d: steps are counted from one", f.step)
 			}
 			return a.withExisting(cmd.Context(), func(paths host.Paths, s host.Store) error {
-				return a.showRun(cmd.Context(), paths, s, args[0], step)
+				return a.showRun(cmd.Context(), paths, s, args[0], f)
 			})
 		},
 	}
-	cmd.Flags().IntVar(&step, "step", 0, "as it was after step `n`, with that step in full")
+	cmd.Flags().BoolVar(&f.full, "full", false, "draw what is in all included workflows, not only where the run is")
+	cmd.Flags().IntVar(&f.step, "step", 0, "as it was after step `n`, with that step in full")
 	// The drawing is always made once; the flag is for scripts that will still
 	// want that when a terminal gets a live view.
-	cmd.Flags().BoolVar(&once, "once", true, "draw once and end")
+	cmd.Flags().BoolVar(&f.once, "once", true, "draw once and end")
 	return cmd
 }
 
-func (a *App) showRun(ctx context.Context, paths host.Paths, s host.Store, runID string, step int) error {
+func (a *App) showRun(ctx context.Context, paths host.Paths, s host.Store, runID string, f viewFlags) error {
 	b, err := findRun(ctx, paths, s, runID)
 	if err != nil {
 		return err
 	}
 	if a.flags.json() {
-		return a.printRunJSON(b, step)
+		return a.printRunJSON(b, f.step)
 	}
-	text, err := view.Run(b, view.RunOptions{Style: a.Style(), Step: step, Now: a.o.Clock.Now()})
+	text, err := view.Run(b, view.RunOptions{
+		DrawOptions: view.DrawOptions{Style: a.Style(), Folds: view.Folds{Full: f.full}}, Step: f.step, Now: a.o.Clock.Now(),
+	})
 	if err != nil {
 		return err
 	}

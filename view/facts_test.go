@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
-
-	"piworkflows/runbundle"
 )
 
 func TestFactsAlignTheirValues(t *testing.T) {
@@ -45,8 +42,7 @@ func TestAnEndlessOutputIsCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := recorded{RunOptions: RunOptions{Step: 1, Now: time.Time{}}}
-		got := r.detail(runbundle.Step{NodeID: "n", Outcome: runbundle.OutcomeOK, Output: output})
+		got := block("output", text(output), Style{})
 		if strings.Contains(got, "the rest is in -o json") != cut {
 			t.Errorf("%d lines: cut is not %v", lines, cut)
 		}

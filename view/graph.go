@@ -23,6 +23,9 @@ type Graph struct {
 	// one of the nodes to one of them.
 	Nodes []Node
 	Edges []Edge
+	// Groups are the included workflows, in the order of the record. ReadGraph
+	// keeps them only if they fit together; a graph made by hand must see to it.
+	Groups []Group
 }
 
 // Node is one step of a graph.
@@ -30,7 +33,40 @@ type Node struct {
 	ID string
 	// Kind is the node type as it is recorded, but "shell" for a shell action.
 	Kind string
+	// Group is the path of the included workflow that has the node, empty for
+	// the root. Local is what the node is called there, empty if that is its ID.
+	Group, Local string
+	// Role tells the borders of a group from its steps.
+	Role Role
 }
+
+// Role is the part that a node plays in its group.
+type Role int
+
+// The roles of nodes.
+const (
+	// Inner is an ordinary node.
+	Inner Role = iota
+	// Entry is the way into a group, Exit one of the ways out; its Local is the
+	// name of the exit. The compiler of workflows makes them.
+	Entry
+	Exit
+)
+
+// Group is an included workflow within a graph. Reference: run bundles,
+// section 5.
+type Group struct {
+	// Path is its mount path, joined with slashes.
+	Path string
+	// Workflow is the name of the included workflow.
+	Workflow string
+}
+
+// name is what the author of the parent calls the group.
+func (g Group) name() string { return g.Path[strings.LastIndexByte(g.Path, '/')+1:] }
+
+// parent is the path of the group around it; empty for the root.
+func (g Group) parent() string { return g.Path[:max(0, strings.LastIndexByte(g.Path, '/'))] }
 
 // Edge is one way from a node to the next.
 type Edge struct {

@@ -13,17 +13,17 @@ import (
 func TestDrawings(t *testing.T) {
 	t.Parallel()
 	loop, deep := readGraph(t, "loop.json"), readGraph(t, "deep.json")
-	golden(t, "loop.txt", loop.Draw(Style{}))
+	golden(t, "loop.txt", loop.Draw(DrawOptions{}))
 	golden(t, "loop.mmd", loop.Mermaid())
 	golden(t, "loop.dot", loop.DOT())
-	golden(t, "deep.txt", deep.Draw(Style{}))
-	golden(t, "deep-50.txt", deep.Draw(Style{Width: 50}))
+	golden(t, "deep.txt", deep.Draw(DrawOptions{}))
+	golden(t, "deep-50.txt", deep.Draw(DrawOptions{Style: Style{Width: 50}}))
 }
 
 // The rules of the control-loop spec, section Visualization.
 func TestLoopShowsWhatTheSpecAsksFor(t *testing.T) {
 	t.Parallel()
-	lines := strings.Split(readGraph(t, "loop.json").Draw(Style{}), "\n")
+	lines := strings.Split(readGraph(t, "loop.json").Draw(DrawOptions{}), "\n")
 	count := func(part string) int {
 		n := 0
 		for _, l := range lines {
@@ -51,7 +51,7 @@ func TestLoopShowsWhatTheSpecAsksFor(t *testing.T) {
 func TestReadGraphKeepsTheOrderOfNodesAndCases(t *testing.T) {
 	t.Parallel()
 	g := readGraph(t, "loop.json")
-	if got := g.Nodes[2]; got != (Node{"prepareWorktree", "action"}) {
+	if got := g.Nodes[2]; got != (Node{ID: "prepareWorktree", Kind: "action"}) {
 		t.Errorf("third node = %+v", got)
 	}
 	if got := g.Nodes[3].Kind; got != "shell" {
@@ -88,7 +88,7 @@ func TestNamesFromARecordCannotCommandTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, drawing := range []string{g.Draw(Style{}), g.Mermaid(), g.DOT()} {
+	for _, drawing := range []string{g.Draw(DrawOptions{}), g.Mermaid(), g.DOT()} {
 		if strings.ContainsAny(drawing, "\x1b\x07\u202e") || !strings.Contains(drawing, "ab\uFFFDc") {
 			t.Errorf("not cleaned: %q", drawing)
 		}
@@ -98,7 +98,7 @@ func TestNamesFromARecordCannotCommandTheTerminal(t *testing.T) {
 func TestExportsQuoteNames(t *testing.T) {
 	t.Parallel()
 	g := &Graph{
-		Name: `a "b"`, StartAt: `x"]; y`, Nodes: []Node{{`x"]; y`, "compute"}, {`z\`, "compute"}},
+		Name: `a "b"`, StartAt: `x"]; y`, Nodes: []Node{{ID: `x"]; y`, Kind: "compute"}, {ID: `z\`, Kind: "compute"}},
 		Edges: []Edge{{`x"]; y`, `z\`, "a|b<c>", "$.x"}},
 	}
 	golden(t, "quoted.mmd", g.Mermaid())
@@ -108,7 +108,7 @@ func TestExportsQuoteNames(t *testing.T) {
 func TestColoursChangeNothingButColour(t *testing.T) {
 	t.Parallel()
 	g := readGraph(t, "loop.json")
-	plain, coloured := g.Draw(Style{}), g.Draw(Style{Palette: Colors()})
+	plain, coloured := g.Draw(DrawOptions{}), g.Draw(DrawOptions{Style: Style{Palette: Colors()}})
 	if plain == coloured {
 		t.Error("no colours")
 	}
@@ -124,7 +124,7 @@ func TestAnyGraphIsDrawnWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := anyGraph(t)
 		width := rapid.IntRange(30, 100).Draw(t, "width")
-		drawing := g.Draw(Style{Width: width})
+		drawing := g.Draw(DrawOptions{Style: Style{Width: width}})
 		body := drawing[:strings.LastIndex(drawing, "\n\n")]
 		for line := range strings.Lines(body) {
 			if w := Width(strings.TrimRight(line, "\n")); w > width {
@@ -152,7 +152,7 @@ func anyGraph(t *rapid.T) *Graph {
 	g := &Graph{Name: "any", StartAt: "n0"}
 	id := func(i int) string { return fmt.Sprintf("n%d", i) }
 	for i := range n {
-		g.Nodes = append(g.Nodes, Node{id(i), "compute"})
+		g.Nodes = append(g.Nodes, Node{ID: id(i), Kind: "compute"})
 	}
 	for i := range n {
 		ways := rapid.SliceOfN(rapid.IntRange(0, n-1), 0, 4).Draw(t, "ways")

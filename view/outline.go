@@ -13,8 +13,9 @@ type outline struct {
 	order, roots []int
 	// walked is the number of the walk that met a node.
 	walked []int
-	// parent is the dominator of a node, noParent for a root.
-	parent []int
+	// parent is the dominator of a node, noParent for a root; depth counts the
+	// nodes above it.
+	parent, depth []int
 	// inline says that the target of an edge is drawn right where the edge is.
 	inline []bool
 	// meets lists, for a node, the nodes that are drawn behind its branches.
@@ -52,13 +53,11 @@ func (o *outline) place(n int) {
 // returns reports whether an edge goes back to a node that every path to its
 // origin has passed.
 func (o *outline) returns(edge int) bool {
-	to := o.to(edge)
-	for n := o.from(edge); n >= 0; n = o.parent[n] {
-		if n == to {
-			return true
-		}
+	to, n := o.to(edge), o.from(edge)
+	for o.depth[n] > o.depth[to] {
+		n = o.parent[n]
 	}
-	return false
+	return n == to
 }
 
 // walk puts the nodes in reverse postorder of depth-first walks: each node
@@ -123,6 +122,12 @@ func (o *outline) dominate() {
 		o.parent[n] = noParent
 	}
 	for d.pass() {
+	}
+	o.depth = make([]int, len(o.order))
+	for _, n := range o.order {
+		if p := o.parent[n]; p >= 0 { // which the order has before it
+			o.depth[n] = o.depth[p] + 1
+		}
 	}
 }
 

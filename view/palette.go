@@ -15,6 +15,9 @@ func (p Palette) Good(text string) string { return p.paint(text, good) }
 // Bad is for what failed.
 func (p Palette) Bad(text string) string { return p.paint(text, bad) }
 
+// Now is for what happened last.
+func (p Palette) Now(text string) string { return p.paint(text, now) }
+
 // Warm is for what is going on or not known yet.
 func (p Palette) Warm(text string) string { return p.paint(text, warm) }
 
@@ -28,6 +31,7 @@ func (p Palette) Bold(text string) string { return p.paint(text, bold) }
 var (
 	good = lipgloss.NewStyle().Foreground(lipgloss.Green)
 	bad  = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	now  = lipgloss.NewStyle().Foreground(lipgloss.Cyan).Bold(true)
 	warm = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 	dim  = lipgloss.NewStyle().Faint(true)
 	bold = lipgloss.NewStyle().Bold(true)

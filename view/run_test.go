@@ -27,9 +27,12 @@ type story struct {
 	next int
 }
 
-func newStory(t *testing.T) *story {
+func newStory(t *testing.T) *story { return newStoryOf(t, "loop.json") }
+
+// newStoryOf starts a run of one of the graphs in testdata.
+func newStoryOf(t *testing.T, graph string) *story {
 	t.Helper()
-	snapshot, err := os.ReadFile(filepath.Join("testdata", "loop.json"))
+	snapshot, err := os.ReadFile(filepath.Join("testdata", graph))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,9 +150,9 @@ func TestRunThatEnded(t *testing.T) {
 	b := s.read()
 	golden(t, "run-completed.txt", draw(t, b, RunOptions{}))
 	golden(t, "run-step-6.txt", draw(t, b, RunOptions{Step: 6}))
-	golden(t, "run-step-10.txt", draw(t, b, RunOptions{Step: 10, Style: Style{Width: 60}}))
+	golden(t, "run-step-10.txt", draw(t, b, RunOptions{Step: 10, DrawOptions: DrawOptions{Style: Style{Width: 60}}}))
 
-	coloured := draw(t, b, RunOptions{Style: Style{Palette: Colors()}})
+	coloured := draw(t, b, RunOptions{DrawOptions: DrawOptions{Style: Style{Palette: Colors()}}})
 	if ansi.Strip(coloured) != draw(t, b, RunOptions{}) {
 		t.Error("the coloured drawing is not the plain one with colours")
 	}
@@ -193,7 +196,7 @@ func TestTheTakenCaseIsTheRecordedOne(t *testing.T) {
 		{"$result.output.x", `{"x":"c"}`, "ok", "c"},
 		{"$.gone", `{}`, "ok", "a"},
 	} {
-		g := &Graph{Name: "g", StartAt: "from", Nodes: []Node{{"from", "compute"}, {"to", "compute"}}}
+		g := &Graph{Name: "g", StartAt: "from", Nodes: []Node{{ID: "from"}, {ID: "to"}}}
 		for _, label := range []string{"a", "b", "c", "2", "true", "failed"} {
 			g.Edges = append(g.Edges, Edge{"from", "to", label, c.on})
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"piworkflows/workflow"
 )
@@ -17,6 +18,10 @@ func ReadGraph(snapshot json.RawMessage) (*Graph, error) {
 		StartAt string         `json:"startAt"`
 		Nodes   object         `json:"nodes"`
 		Edges   []snapshotEdge `json:"edges"`
+
+		Composition struct {
+			Mounts []snapshotMount `json:"mounts"`
+		} `json:"composition"`
 	}
 	if err := json.Unmarshal(snapshot, &s); err != nil {
 		return nil, &SnapshotError{err.Error()}
@@ -33,8 +38,25 @@ func ReadGraph(snapshot json.RawMessage) (*Graph, error) {
 			return nil, err
 		}
 	}
-	return g, g.check()
+	for _, m := range s.Composition.Mounts {
+		g.Groups = append(g.Groups, Group{Path: strings.Join(m.MountPath, "/"), Workflow: m.WorkflowName})
+	}
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	if !g.grouped() {
+		g.ungroup()
+	}
+	return g, nil
 }
+
+type snapshotMount struct {
+	MountPath    []string `json:"mountPath"`
+	WorkflowName string   `json:"workflowName"`
+}
+
+// roles are the values of includeTransition.
+var roles = map[string]Role{"entry": Entry, "exit": Exit}
 
 type snapshotEdge struct {
 	From   string `json:"from"`
@@ -50,6 +72,10 @@ func (g *Graph) readNodes(nodes object) error {
 		var n struct {
 			NodeType        string `json:"nodeType"`
 			ActionExecution string `json:"actionExecution"`
+
+			MountPath         []string `json:"mountPath"`
+			LocalNodeID       string   `json:"localNodeId"`
+			IncludeTransition string   `json:"includeTransition"`
 		}
 		if err := json.Unmarshal(m.value, &n); err != nil {
 			return &SnapshotError{fmt.Sprintf("node %.80q: %v", m.key, err)}
@@ -58,7 +84,10 @@ func (g *Graph) readNodes(nodes object) error {
 		if n.ActionExecution == "shell" {
 			kind = n.ActionExecution
 		}
-		g.Nodes = append(g.Nodes, Node{ID: m.key, Kind: kind})
+		g.Nodes = append(g.Nodes, Node{
+			ID: m.key, Kind: kind, Group: strings.Join(n.MountPath, "/"), Local: n.LocalNodeID,
+			Role: roles[n.IncludeTransition],
+		})
 	}
 	return nil
 }

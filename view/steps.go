@@ -17,23 +17,40 @@ const (
 	detailLines = 200
 )
 
-// table lists the steps, one a line.
-func (r *recorded) table() string {
-	if len(r.steps) == 0 {
-		return r.Palette.Dim("no step has ended yet") + "\n"
+// StepTable lists some of the steps, one a line: those from first, counted from
+// zero, up to last, which is not among them.
+func (m *Moment) StepTable(first, last int, s Style) string {
+	if last == 0 {
+		return s.Palette.Dim("no step has ended yet") + "\n"
 	}
 	columns := []Column{
 		{Title: "STEP", Right: true}, {Title: "NODE", Flex: true}, {Title: "OUTCOME"},
 		{Title: "TOOK", Right: true}, {Title: "OUTPUT OR ERROR", Flex: true},
 	}
-	rows := make([][]string, len(r.steps))
-	for i, s := range r.steps {
-		rows[i] = []string{
-			strconv.Itoa(i + 1), Plain(s.NodeID), Mark(s.Outcome, r.Palette) + " " + words(string(s.Outcome)),
-			stepTook(s), preview(s),
-		}
+	rows := make([][]string, 0, last-first)
+	for i, step := range m.steps[first:last] {
+		rows = append(rows, []string{
+			strconv.Itoa(first + i + 1), m.stepName(step.NodeID), Mark(step.Outcome, s.Palette) + " " + words(string(step.Outcome)),
+			stepTook(step), preview(step),
+		})
 	}
-	return Table(columns, rows, r.Style)
+	return Table(columns, rows, s)
+}
+
+// stepName is a node for people: its ID, or which border of a group it is.
+func (m *Moment) stepName(id string) string {
+	n, ok := m.graph.index[id]
+	if !ok {
+		return Plain(id)
+	}
+	switch node := m.graph.Nodes[n]; node.Role {
+	case Entry:
+		return "enter " + Plain(node.Group)
+	case Exit:
+		return Plain(node.Group + "." + node.local())
+	default:
+		return Plain(id)
+	}
 }
 
 func stepTook(s runbundle.Step) string { return Duration(s.FinishedAt.Sub(s.StartedAt.Time)) }
@@ -55,20 +72,21 @@ func Preview(value json.RawMessage, cells int) string {
 	return Fit(Plain(compact(value)), cells)
 }
 
-// detail shows one step in full.
-func (r *recorded) detail(s runbundle.Step) string {
-	title := fmt.Sprintf("step %d  %s  %s %s after %s", r.Step, Plain(s.NodeID),
-		Mark(s.Outcome, r.Palette), words(string(s.Outcome)), stepTook(s))
-	return r.lines([]string{r.Palette.Bold(title)}) +
-		Facts([][2]string{{"started", s.StartedAt.String()}, {"command", command(s.Action)}}, r.Style) +
-		r.block("prompt", text(s.Prompt)) + r.block("error", s.Error) + r.block("output", text(s.Output))
+// Detail shows one step in full, counted from one.
+func (m *Moment) Detail(step int, style Style) string {
+	s := m.steps[step-1]
+	title := fmt.Sprintf("step %d  %s  %s %s after %s", step, m.stepName(s.NodeID),
+		Mark(s.Outcome, style.Palette), words(string(s.Outcome)), stepTook(s))
+	return style.fit(style.Palette.Bold(title), style.width()) + "\n" +
+		Facts([][2]string{{"started", s.StartedAt.String()}, {"command", command(s.Action)}}, style) +
+		block("prompt", text(s.Prompt), style) + block("error", s.Error, style) + block("output", text(s.Output), style)
 }
 
 // block shows a text in full, but not without end.
-func (r *recorded) block(name, text string) string {
-	lines := strings.SplitAfterN(Block(name, PlainLines(text), r.Style), "\n", detailLines+2)
+func block(name, text string, style Style) string {
+	lines := strings.SplitAfterN(Block(name, PlainLines(text), style), "\n", detailLines+2)
 	if last := len(lines) - 1; last > detailLines && lines[last] != "" {
-		lines[last] = r.Palette.Dim(gap+"… the rest is in -o json") + "\n"
+		lines[last] = style.Palette.Dim(gap+"… the rest is in -o json") + "\n"
 	}
 	return strings.Join(lines, "")
 }

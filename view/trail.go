@@ -1,89 +1,63 @@
 package view
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"piworkflows/runbundle"
 )
 
-// trail is the way of a run through its graph. A nil trail has touched nothing.
+// trail is the way of a run as one scope shows it. A nil trail has touched
+// nothing.
 type trail struct {
-	// visits and last are by node, taken is by edge.
+	// visits and last are by node, taken is by edge. latest marks the edges
+	// taken since the latest decision: the active branch.
 	visits []int
 	last   []runbundle.Outcome
 	taken  []int
+	latest []bool
 	// active is the node at work and here the one of the chosen step; -1 if
 	// there is none.
 	active, here int
 }
 
-// newTrail follows the finished steps of a run. Next names the node that the
-// last of them led to, empty if none is known. Steps of nodes that the graph
-// does not have are passed over.
-func newTrail(w *wiring, steps []runbundle.Step, next string) *trail {
+// trail returns what one scope shows of the way.
+func (w *way) trail(scope int, since map[int]decision) *trail {
+	s := w.scopes[scope]
 	t := &trail{
-		visits: make([]int, len(w.Nodes)), last: make([]runbundle.Outcome, len(w.Nodes)),
-		taken: make([]int, len(w.Edges)), active: -1, here: -1,
+		visits: make([]int, len(s.Nodes)), last: make([]runbundle.Outcome, len(s.Nodes)),
+		taken: make([]int, len(s.Edges)), latest: make([]bool, len(s.Edges)),
+		active: w.find(scope, w.active), here: w.find(scope, w.here),
 	}
-	for i, s := range steps {
-		n, ok := w.index[s.NodeID]
-		if !ok {
+	for n, flat := range s.flat {
+		t.visits[n], t.last[n] = w.visits[flat], w.last[flat]
+		if box := s.box[n]; box > 0 {
+			t.last[n] = w.left[box]
+		}
+	}
+	if box := t.here; box >= 0 && s.box[box] > 0 && !(w.Nodes[w.here].Role == Exit && w.within[w.here] == s.box[box]) {
+		t.active = box // the step did not leave it
+	}
+	first := len(w.steps)
+	if d, ok := since[scope]; ok {
+		first = d.index
+	}
+	recent := map[int]bool{}
+	for i := first; i < len(w.steps); i++ {
+		recent[w.edges[i]] = true
+	}
+	for e, via := range s.via {
+		if via < 0 {
+			t.taken[e], t.latest[e] = t.visits[s.to(e)], t.visits[s.to(e)] > 0 && first < len(w.steps)
 			continue
 		}
-		t.visits[n]++
-		t.last[n] = s.Outcome
-		to := next
-		if i+1 < len(steps) {
-			to = steps[i+1].NodeID
-		}
-		if e := w.edgeTaken(n, to, s); e >= 0 {
-			t.taken[e]++
-		}
+		t.taken[e], t.latest[e] = w.taken[via], recent[via]
 	}
 	return t
 }
 
-// edgeTaken finds the edge between two steps, -1 if there is none. Where
-// several cases lead to one node the value of the switch tells which.
-func (w *wiring) edgeTaken(from int, next string, s runbundle.Step) int {
-	found := -1
-	for _, e := range w.out[from] {
-		if w.Edges[e].To != next {
-			continue
-		}
-		if found < 0 || chose(w.Edges[e], s) {
-			found = e
-		}
-	}
-	return found
-}
-
-// chose reports whether the value that the switch reads is this case.
-func chose(e Edge, s runbundle.Step) bool {
-	if e.On == "$result.outcome" {
-		return string(s.Outcome) == e.Label
-	}
-	path := strings.Split(strings.TrimPrefix(e.On, "$result."), ".")
-	value := s.Output
-	for _, field := range path[1:] {
-		var o map[string]json.RawMessage
-		if json.Unmarshal(value, &o) != nil {
-			return false
-		}
-		value = o[field]
-	}
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text == e.Label
-	}
-	return string(bytes.TrimSpace(value)) == e.Label
-}
-
 func (t *trail) times(edge int) int {
-	if t == nil {
+	if t == nil || edge < 0 {
 		return 0
 	}
 	return t.taken[edge]
@@ -104,17 +78,25 @@ func (t *trail) glyph(n int, p Palette) string {
 	}
 }
 
+// pointer marks the node of the chosen step.
+func (t *trail) pointer(n int) string {
+	if t == nil || t.here != n {
+		return ""
+	}
+	return " ◀"
+}
+
 // note says how often a node ran, and how it ended if that was not ok.
 func (t *trail) note(n int) string {
+	if t == nil {
+		return ""
+	}
 	note := ""
 	if t.visits[n] > 1 {
 		note = fmt.Sprintf(" ×%d", t.visits[n])
 	}
-	if t.visits[n] > 0 && t.last[n] != runbundle.OutcomeOK {
+	if t.visits[n] > 0 && t.active != n && t.last[n] != runbundle.OutcomeOK {
 		note += " " + words(string(t.last[n]))
-	}
-	if t.here == n {
-		note += " ◀"
 	}
 	return note
 }

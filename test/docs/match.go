@@ -24,7 +24,7 @@ var kinds = []struct {
 }{
 	{regexp.MustCompile(`\b\d{8}T\d{6}Z-([a-z0-9-]+)-[0-9a-f]{8}\b`), "<run $1>"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "<uid>"},
-	{regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})`), "<time>"},
+	{regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})`), "<time>"},
 	{regexp.MustCompile(`\b\d{2}:\d{2}:\d{2}(?:\.\d+)?\b`), "<time>"},
 	{regexp.MustCompile(`\b[0-9a-f]{7,64}\b`), "<hex>"},
 	{regexp.MustCompile(`\bgo1\.\d+(?:\.\d+)?\b`), "<go>"},

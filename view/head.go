@@ -1,0 +1,94 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"piworkflows/runbundle"
+)
+
+// startLayout is when a run started; the seconds are in -o json.
+const startLayout = "2006-01-02 15:04Z"
+
+// Head returns what became of the run as lines, the more important ones first:
+// its ID and title, its status, what is at work, the latest decision of each workflow that
+// it is in. Now is the present time, for a run that goes on.
+func (m *Moment) Head(s Style, now time.Time) []string {
+	state := &m.bundle.State
+	facts := []string{
+		Plain(state.WorkflowName), Status(state.Status, m.bundle.Interrupted(), s.Palette), m.progress(),
+		"took " + Duration(m.took(now)), "at " + state.StartedAt.UTC().Format(startLayout),
+	}
+	if state.Paused {
+		facts[1] = s.Palette.Warm("paused")
+	}
+	name := s.Palette.Bold(Plain(state.RunID)) + gap + Plain(state.RunTitle)
+	lines := []string{name, strings.Join(facts, " · ")}
+	if m.step == 0 && state.CurrentNode != "" {
+		lines = append(lines, m.atWork())
+	}
+	lines = append(lines, m.decisionLines()...)
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(s.fit(l, s.width()), " ")
+	}
+	return lines
+}
+
+// progress counts the steps, and tells how many of them are shown.
+func (m *Moment) progress() string {
+	steps := m.Steps()
+	switch {
+	case m.step > 0:
+		return fmt.Sprintf("step %d of %d", m.step, steps)
+	case steps == 1:
+		return "1 step"
+	default:
+		return fmt.Sprintf("%d steps", steps)
+	}
+}
+
+func (m *Moment) atWork() string {
+	s := &m.bundle.State
+	return strings.TrimSpace("at work   " + Plain(s.CurrentNode) + "  " + Plain(s.StatusDetail))
+}
+
+// decisionLines has one line for each workflow around the position that chose,
+// from the outermost to the innermost.
+func (m *Moment) decisionLines() []string {
+	var lines []string
+	for _, scope := range m.graph.chain(m.way.position()) {
+		if d, ok := m.since[scope]; ok {
+			lines = append(lines, "decision  "+Plain(d.NodeID)+" → "+Plain(d.route)+reason(d.Output))
+		}
+	}
+	return lines
+}
+
+// reason is what a decision says about itself, if it does.
+func reason(output json.RawMessage) string {
+	var o struct {
+		Reason string `json:"reason"`
+	}
+	if json.Unmarshal(output, &o) != nil || o.Reason == "" {
+		return ""
+	}
+	return ": " + Plain(o.Reason)
+}
+
+// Status writes how a run stands, in its colour.
+func Status(s runbundle.Status, interrupted bool, p Palette) string {
+	text := words(string(s))
+	switch {
+	case s == runbundle.Completed:
+		return p.Good(text)
+	case !s.Terminal() || s == runbundle.Waiting:
+		return p.Warm(text)
+	case interrupted:
+		return p.Bad("interrupted")
+	default:
+		return p.Bad(cmp.Or(text, "unknown"))
+	}
+}
