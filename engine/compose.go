@@ -58,5 +58,5 @@ func (r *Run) lost(b *runbundle.Bundle) (runbundle.Draft, bool) {
 	if last.Type != runbundle.EventNodeFinished {
 		return runbundle.Draft{}, false
 	}
-	return r.crossing(last.NodeID, b.State.Steps[len(b.State.Steps)-1].Output)
+	return r.crossing(last.NodeID, b.State.Results[last.NodeID].Output)
 }

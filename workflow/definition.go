@@ -59,7 +59,9 @@ type Definition struct {
 	// and nothing of it works any more, whatever the end is; but not if the run
 	// goes on later (waiting, parked, interrupted). Its error is logged and
 	// changes nothing: what is removed there has to be found again by whoever
-	// makes it, as after a crash.
+	// makes it, as after a crash. An included workflow that was entered is cleaned
+	// up before the one that includes it, once, with what its latest entry left:
+	// the earlier ones came to an end of their own.
 	Cleanup func(ctx context.Context, c *Context) error
 }
 

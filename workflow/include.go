@@ -18,7 +18,8 @@ const EntrySchema = "pi-workflows.include-entry.v1"
 // The child works in a scope of its own: its callbacks see its own nodes under
 // their own IDs, and each time the mount is entered it begins with nothing. Of
 // the child the parent sees the result of its latest exit, as the output of the
-// mount (see ExitResult).
+// mount (see ExitResult). The answer to a checkpoint is the input of the run that
+// goes on, which the child does not see: a parent that asks hands it on by Input.
 //
 // Spec: control loops, Included workflows; reference, workflow composition.
 type Include struct {

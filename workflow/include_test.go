@@ -32,6 +32,15 @@ func parent(included *workflow.Definition) *workflow.Definition {
 	}
 }
 
+// nest is a parent that has the exits of its child.
+func nest(d *workflow.Definition) *workflow.Definition {
+	outer := parent(d)
+	outer.Nodes = append(outer.Nodes, compute("stop"))
+	outer.Edges[2].To = "stop"
+	outer.Exits = []workflow.Exit{{Name: "ready", From: "end"}, {Name: "blocked", From: "stop"}}
+	return outer
+}
+
 func TestIncludeChecks(t *testing.T) {
 	t.Parallel()
 	const at = "includes.check.workflow."
@@ -60,8 +69,24 @@ func TestIncludeChecks(t *testing.T) {
 		"exit twice":         {func(p, c *workflow.Definition) { c.Exits[1].Name = "ready"; p.Edges = p.Edges[:2] }, []flaw{{at + "exits[1].name", "exits[0] has the name"}}},
 		"no exits":           {func(p, c *workflow.Definition) { c.Exits = nil; p.Edges = p.Edges[:1]; p.Nodes = p.Nodes[:1] }, []flaw{{at + "exits", "at least one"}, {at + "nodes.good", "would end here"}, {at + "nodes.bad", "would end here"}}},
 		"fault of the child": {func(_, c *workflow.Definition) { c.Revision = "" }, []flaw{{at + "revision", "does not match"}}},
-		"exits of a root":    {func(p, _ *workflow.Definition) { p.Exits = []workflow.Exit{{Name: "done", From: "end"}} }, nil},
-		"exit left open":     {func(p, _ *workflow.Definition) { p.Edges = p.Edges[:2] }, nil},
+		"mount of nothing, nested": {func(_, c *workflow.Definition) {
+			c.Includes = []workflow.Include{{Mount: "deep"}}
+			c.Edges[0].Switch.Cases[1].To = "deep"
+			c.Edges = append(c.Edges, workflow.Edge{From: "deep.done", To: "bad"})
+		}, []flaw{{at + "includes.deep.workflow", "required"}}},
+		"edge from an exit of no mount": {func(p, _ *workflow.Definition) { p.Edges[2].From = "chekc.blocked" }, []flaw{{"edges[2].from", `no mount "chekc"`}}},
+		"exit from an exit": {func(p, _ *workflow.Definition) {
+			p.Exits = []workflow.Exit{{Name: "done", From: "check.ready"}}
+		}, []flaw{{"exits.done.from", `no node "check.ready"`}}},
+		"exit without a node": {func(p, _ *workflow.Definition) { p.Exits = []workflow.Exit{{Name: "done"}} }, []flaw{{"exits.done.from", "required"}}},
+		"several at once": {func(p, c *workflow.Definition) {
+			p.Edges[0].To, c.Revision, c.Exits[0].From = "chekc", "", "godo"
+		}, []flaw{
+			{"edges[0].to", `"chekc"`}, {"nodes.end", "no path leads"}, {"includes.check", "no path leads"},
+			{at + "revision", "does not match"}, {at + "exits.ready.from", `no node "godo"`}, {at + "nodes.good", "would end here"},
+		}},
+		"exits of a root": {func(p, _ *workflow.Definition) { p.Exits = []workflow.Exit{{Name: "done", From: "end"}} }, nil},
+		"exit left open":  {func(p, _ *workflow.Definition) { p.Edges = p.Edges[:2] }, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -97,13 +122,9 @@ func TestANestedExitMustLeadOn(t *testing.T) {
 
 func TestWorkflowsThatIncludeThemselves(t *testing.T) {
 	t.Parallel()
-	a := parent(child())
-	a.Name, a.Exits = "a", []workflow.Exit{{Name: "ready", From: "end"}, {Name: "blocked", From: "stop"}}
-	a.Nodes = append(a.Nodes, compute("stop"))
-	a.Edges[2].To = "stop"
-	b := parent(a)
-	b.Name, b.Exits, b.Nodes = "b", a.Exits, a.Nodes
-	b.Edges = []workflow.Edge{{From: "begin", To: "check"}, {From: "check.ready", To: "end"}, {From: "check.blocked", To: "stop"}}
+	a := nest(child())
+	b := nest(a)
+	a.Name, b.Name = "a", "b"
 	a.Includes[0].Workflow = b
 	_, err := workflow.Compile(parent(a))
 	wantFlaws(t, invalid(t, err).Problems, []flaw{{
@@ -113,13 +134,6 @@ func TestWorkflowsThatIncludeThemselves(t *testing.T) {
 
 func TestIncludesAreBounded(t *testing.T) {
 	t.Parallel()
-	nest := func(d *workflow.Definition) *workflow.Definition {
-		outer := parent(d)
-		outer.Nodes = append(outer.Nodes, compute("stop"))
-		outer.Edges[2].To = "stop"
-		outer.Exits = []workflow.Exit{{Name: "ready", From: "end"}, {Name: "blocked", From: "stop"}}
-		return outer
-	}
 	d := child()
 	for range workflow.MaxDepth - 1 {
 		d = nest(d)
@@ -185,38 +199,41 @@ func TestIncludedNodesAndEdges(t *testing.T) {
 	}
 }
 
-func TestSnapshotOfAComposition(t *testing.T) {
+// A composition has a workflow in a workflow in a workflow, and one twice.
+func TestSnapshotOfACompositionGolden(t *testing.T) {
 	t.Parallel()
-	c := child()
-	c.MaxSteps = 9
-	g := compile(t, parent(c))
-	var got struct {
-		Nodes       map[string]json.RawMessage
-		Composition json.RawMessage
+	inner := child()
+	inner.MaxSteps, inner.Nodes[0] = 9, workflow.Shell{ID: "work", Exec: command, StatusDetail: "working"}
+	middle := nest(inner)
+	middle.Name = "middle"
+	d := parent(middle)
+	d.Includes = append(d.Includes, workflow.Include{Mount: "again", Workflow: inner})
+	d.Edges[1].To = "again"
+	d.Edges = append(d.Edges, workflow.Edge{From: "again.ready", To: "end"}) // again.blocked is left open
+	wantGolden(t, "composition.json", d)
+}
+
+func TestSourcesOfAComposition(t *testing.T) {
+	t.Parallel()
+	source := func(revision string) workflow.Source {
+		return workflow.Source{Kind: "builtin", ID: "child", Revision: revision}
 	}
-	if err := json.Unmarshal(g.Snapshot(), &got); err != nil {
-		t.Fatal(err)
+	old := child()
+	old.Revision = "6"
+	d := parent(nest(old))
+	d.Includes = append(d.Includes, workflow.Include{Mount: "a", Workflow: child()})
+	d.Edges[1].To = "a"
+	d.Edges = append(d.Edges, workflow.Edge{From: "a.ready", To: "end"})
+	want := []workflow.MountedSource{
+		{MountPath: []string{"a"}, WorkflowName: "child", Source: source("7")},
+		{MountPath: []string{"check"}, WorkflowName: "parent", Source: workflow.Source{Kind: "builtin", ID: "parent", Revision: "1"}},
+		{MountPath: []string{"check", "check"}, WorkflowName: "child", Source: source("6")},
 	}
-	for id, want := range map[string]string{
-		"begin":                  `{"nodeType":"compute"}`,
-		"check":                  `{"nodeType":"compute","mountPath":["check"],"localNodeId":"check","includeTransition":"entry","statusDetail":"entering child"}`,
-		"check/__piw_exit_ready": `{"nodeType":"compute","mountPath":["check"],"localNodeId":"ready","includeTransition":"exit"}`,
-		"check/work":             `{"nodeType":"compute","mountPath":["check"],"localNodeId":"work"}`,
-	} {
-		if string(got.Nodes[id]) != want {
-			t.Errorf("node %s is %s, want %s", id, got.Nodes[id], want)
-		}
-	}
-	want := `{"mounts":[{"mountPath":["check"],"workflowName":"child","entryNode":"check",` +
-		`"exits":{"ready":"check/__piw_exit_ready","blocked":"check/__piw_exit_blocked"},"maxSteps":9}]}`
-	if string(got.Composition) != want {
-		t.Errorf("composition %s, want %s", got.Composition, want)
-	}
-	sources := []workflow.MountedSource{{
-		MountPath: []string{"check"}, WorkflowName: "child", Source: workflow.Source{Kind: "builtin", ID: "child", Revision: "7"},
-	}}
-	if diff := cmp.Diff(sources, g.Sources()); diff != "" {
+	if diff := cmp.Diff(want, compile(t, d).Sources()); diff != "" {
 		t.Error(diff)
+	}
+	if got := compile(t, chain("a")).Sources(); got != nil {
+		t.Errorf("a workflow alone has the sources %v", got)
 	}
 }
 

@@ -28,6 +28,9 @@ func (s scope) id(name string) string {
 // mountID is the ID of the scope's own entry.
 func (s scope) mountID() string { return strings.Join(s.path, "/") }
 
+// name is what the parent calls the scope.
+func (s scope) name() string { return s.path[len(s.path)-1] }
+
 // site says where a node of a graph comes from.
 type site struct {
 	// scope is the one whose names its callbacks see, local its name there.

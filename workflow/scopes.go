@@ -13,8 +13,8 @@ import (
 // those of an earlier part of the run too.
 //
 // What it remembers of a step is its place in the history, so that a question
-// costs the same however long the run is. It is not safe for concurrent use; the
-// contexts that it made are, as long as no step is recorded.
+// costs the same however long the run is. One goroutine uses it; the contexts that
+// it made are safe for concurrent use, also while that goroutine goes on.
 type Scopes struct {
 	g *Graph
 	// most bounds the attempts of the whole run.
@@ -29,15 +29,9 @@ type visit struct {
 	// spent counts the attempts, those of scopes within included.
 	spent int
 	input json.RawMessage
-	steps []visible
-	// latest are the names that have a step.
-	latest map[string]bool
-}
-
-// visible is a step as its scope sees it.
-type visible struct {
-	index int
-	name  string
+	// steps are the places of those that the scope sees.
+	steps []int
+	names *nameSet
 }
 
 // Follow returns the scopes of a run that begins. Most bounds the attempts of a
@@ -48,7 +42,7 @@ func (g *Graph) Follow(most int) *Scopes {
 	}
 	s := &Scopes{g: g, most: most, visits: make([]visit, len(g.scopes))}
 	for i := range s.visits {
-		s.visits[i].latest = map[string]bool{}
+		s.visits[i].names = newNameSet()
 	}
 	return s
 }
@@ -61,14 +55,14 @@ func (s *Scopes) Record(index int, step Step) {
 	case !known:
 		s.visits[0].spent++
 	case at.enters > 0:
-		delete(s.visits[at.scope].latest, at.local)
+		s.visits[at.scope].names.drop(at.local)
 		if ok {
 			s.enter(at.enters, step.Output)
 		}
 	case at.exit != "":
 		child := s.g.scopes[at.scope]
 		if ok {
-			s.see(child.parent, index, child.path[len(child.path)-1])
+			s.see(child.parent, index, child.name())
 		}
 	default:
 		for i := at.scope; i >= 0; i = s.g.scopes[i].parent {
@@ -82,7 +76,7 @@ func (s *Scopes) Record(index int, step Step) {
 func (s *Scopes) enter(i int, output json.RawMessage) {
 	var e entry
 	_ = json.Unmarshal(output, &e) // it is ours, and without an input the child decides
-	s.visits[i] = visit{entered: s.visits[i].entered + 1, input: orNull(e.Input), latest: map[string]bool{}}
+	s.visits[i] = visit{entered: s.visits[i].entered + 1, input: orNull(e.Input), names: newNameSet()}
 }
 
 // see adds a step to what a scope sees. A graph of one scope sees the history as
@@ -92,8 +86,8 @@ func (s *Scopes) see(i, index int, name string) {
 		return
 	}
 	v := &s.visits[i]
-	v.steps = append(v.steps, visible{index, name})
-	v.latest[name] = true
+	v.steps = append(v.steps, index)
+	v.names.add(name)
 }
 
 // StepLimitError says that a run used up its attempts, or those of a workflow
@@ -137,62 +131,6 @@ func (s *Scopes) Allow(node string) error {
 		}
 	}
 	return nil
-}
-
-// Root returns what the callbacks of the workflow see that was started.
-func (s *Scopes) Root(c *Context) *Context { return s.seenFrom(0, c) }
-
-// Context returns what the callbacks of a node see, of what the run knows.
-func (s *Scopes) Context(node string, c *Context) *Context {
-	at := s.g.sites[node]
-	seen := s.seenFrom(at.scope, c)
-	if at.enters > 0 {
-		seen.invocation = s.visits[at.enters].entered + 1
-	}
-	return seen
-}
-
-func (s *Scopes) seenFrom(i int, c *Context) *Context {
-	seen := *c
-	if len(s.g.scopes) == 1 {
-		return &seen
-	}
-	v := &s.visits[i]
-	if i > 0 {
-		seen.Input = slices.Clone(v.input)
-	}
-	seen.View = scopedView{run: c.View, scope: s.g.scopes[i], latest: v.latest, steps: slices.Clip(v.steps)}
-	return &seen
-}
-
-// scopedView is the record as one scope sees it.
-type scopedView struct {
-	run    View
-	scope  scope
-	latest map[string]bool
-	steps  []visible
-}
-
-func (v scopedView) Output(node string) (json.RawMessage, bool) {
-	if !v.latest[node] {
-		return nil, false
-	}
-	return v.run.Output(v.scope.id(node))
-}
-
-func (v scopedView) Result(node string) (Result, bool) {
-	if !v.latest[node] {
-		return Result{}, false
-	}
-	return v.run.Result(v.scope.id(node))
-}
-
-func (v scopedView) Steps() int { return len(v.steps) }
-
-func (v scopedView) Step(i int) Step {
-	step := v.run.Step(v.steps[i].index)
-	step.NodeID = v.steps[i].name
-	return step
 }
 
 // Crossing is a step that entered a mount or left it.

@@ -49,12 +49,18 @@ func everyKind() *workflow.Definition {
 
 func TestSnapshotGolden(t *testing.T) {
 	t.Parallel()
+	wantGolden(t, "snapshot.json", everyKind())
+}
+
+// wantGolden fails unless the snapshot is that of the golden file.
+func wantGolden(t *testing.T, name string, d *workflow.Definition) {
+	t.Helper()
 	var got bytes.Buffer
-	if err := json.Indent(&got, compile(t, everyKind()).Snapshot(), "", "  "); err != nil {
+	if err := json.Indent(&got, compile(t, d).Snapshot(), "", "  "); err != nil {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')
-	path := filepath.Join("testdata", "snapshot.json")
+	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
 			t.Fatal(err)

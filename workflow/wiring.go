@@ -52,10 +52,11 @@ func (w *wiring) isMount(name string) bool {
 }
 
 // known reports a name that no node has.
-func (w *wiring) known(place, name string) {
+func (w *wiring) known(place, name string) bool {
 	if !w.nodes[name] {
 		w.addf(place, "there is no node %q: declare it or correct the name", name)
 	}
+	return w.nodes[name]
 }
 
 // source reports a name from which no edge can start.
@@ -104,11 +105,10 @@ func (w *wiring) edges() map[string]int {
 func (w *wiring) exits(from map[string]int) {
 	leaves := make(map[string]string, len(w.def.Exits))
 	for _, x := range w.def.Exits {
-		if x.From == "" {
+		place := exitPlace(x.Name) + ".from"
+		if x.From == "" || !w.known(place, x.From) {
 			continue
 		}
-		place := exitPlace(x.Name) + ".from"
-		w.known(place, x.From)
 		if i, leads := from[x.From]; leads {
 			w.addf(place, "%q has an outgoing edge, edges[%d]: an exit follows a node without one", x.From, i)
 		}
