@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -84,7 +86,7 @@ func (w *walk) step(id string) (next string, done bool) {
 	if want, got := w.m.seen(at.scope), w.read(seen, at.scope); !reflect.DeepEqual(want, got) {
 		w.t.Fatalf("step %d at %s (-model +got):\n%s", len(w.m.steps), id, cmp.Diff(want, got))
 	}
-	s := workflow.Step{AttemptID: fmt.Sprint(len(w.m.steps)), NodeID: id, NodeType: workflow.TypeCompute}
+	s := workflow.Step{AttemptID: strconv.Itoa(len(w.m.steps)), NodeID: id, NodeType: workflow.TypeCompute}
 	s.Outcome, s.Output = w.act(id, seen)
 	w.m.steps = append(w.m.steps, s)
 	w.scopes.Record(len(w.m.steps)-1, s)
@@ -288,10 +290,10 @@ func (m *scopesModel) spent(scope string) int {
 
 // latest is the step that the record shows under an ID; an exit stands for its mount.
 func (m *scopesModel) latest(id string) (workflow.Step, bool) {
-	for i := len(m.steps) - 1; i >= 0; i-- {
-		path, name := split(m.steps[i].NodeID)
-		if m.steps[i].NodeID == id || path == id && strings.HasPrefix(name, "__piw_exit_") {
-			return m.steps[i], true
+	for _, s := range slices.Backward(m.steps) {
+		path, name := split(s.NodeID)
+		if s.NodeID == id || path == id && strings.HasPrefix(name, "__piw_exit_") {
+			return s, true
 		}
 	}
 	return workflow.Step{}, false
