@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"time"
 
@@ -13,15 +14,14 @@ import (
 
 // Execute plays the turns of the node. It is engine.AgentExecutor.
 func (s *Script) Execute(ctx context.Context, r engine.AgentRequest) (*runbundle.Conversation, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	p := &player{script: s, step: r.Contract, messages: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(ctx)
+	p := &player{script: s, step: r.Contract, said: r.Output, messages: make(chan struct{}, 1)}
 	p.talk = NewConversation(Options{Transport: p})
 	var playing sync.WaitGroup
 	playing.Go(func() { p.play(ctx) })
-	said, err := p.talk.Execute(ctx, r)
-	cancel(context.Canceled)
-	playing.Wait()
-	return said, err
+	defer playing.Wait()
+	defer cancel()
+	return p.talk.Execute(ctx, r)
 }
 
 // player is the agent that a script stands for, during one step. It is its own
@@ -29,6 +29,7 @@ func (s *Script) Execute(ctx context.Context, r engine.AgentRequest) (*runbundle
 type player struct {
 	script   *Script
 	step     engine.AgentContract
+	said     io.Writer
 	talk     *Conversation
 	messages chan struct{}
 }
@@ -86,6 +87,7 @@ func (p *player) do(ctx context.Context, t turn) (waits bool, err error) {
 		_, err := p.talk.Publish(ctx, p.step.NodeID, p.step.AttemptID, *t.Update, "")
 		return false, err
 	case t.Text != nil:
+		_, _ = io.WriteString(p.said, *t.Text+"\n") // it never fails
 		t.Submit = Text(*t.Text)
 	}
 	err = p.talk.Submit(ctx, p.step.NodeID, p.step.AttemptID, t.Submit)

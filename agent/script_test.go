@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,6 +105,26 @@ func TestScriptPublishesUpdates(t *testing.T) {
 		}
 	}
 	t.Errorf("no update among %d events", len(b.Events))
+}
+
+// Those who look on see what the agent writes.
+func TestScriptSaysItsTexts(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := newWorld(t).script(`{"nodes": {"answer": [{"text": "Let me see."}, {"submit": 6}, {"text": "It is 7."}]}}`)
+	submitted := 0
+	_, err := s.Execute(t.Context(), engine.AgentRequest{
+		Contract: engine.AgentContract{NodeID: "answer"}, Output: &out,
+		Accept: func(context.Context, json.RawMessage) error {
+			if submitted++; submitted < 3 {
+				return &engine.SubmissionError{NodeID: "answer", Err: errNotPositive}
+			}
+			return nil
+		},
+	})
+	if err != nil || out.String() != "Let me see.\nIt is 7.\n" {
+		t.Errorf("said %q, %v", out.String(), err)
+	}
 }
 
 // Delays and holds pass on the injected clock, and held time does not count for
