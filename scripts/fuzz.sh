@@ -6,7 +6,8 @@ set -eu
 time=${1:-60s}
 
 # The sources name the targets; go test -list would build every test to find them.
-targets=$(git grep -n '^func Fuzz' -- '*_test.go' | sed -E 's#^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*).*#./\1 \2#')
+targets=$(git grep -n '^func Fuzz' -- '*_test.go' |
+	awk -F '[:(]' '{ sub("/[^/]*$", "", $1); sub("^func ", "", $3); print "./" $1, $3 }')
 [ -n "$targets" ] || { echo "fuzz.sh: found no fuzz target" >&2; exit 1; }
 
 printf '%s\n' "$targets" | while read -r package target; do

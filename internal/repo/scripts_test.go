@@ -145,23 +145,27 @@ func TestMakeAloneShowsWhatThereIs(t *testing.T) {
 	}
 }
 
-// fakeGo lists three fuzz targets in two packages, and notes what it is told to
-// fuzz; a target named FuzzBad fails.
+// fakeGo notes what it is told to fuzz; a target named FuzzBad fails.
 const fakeGo = `case "$*" in
-"test -list ^Fuzz ./...") printf 'ok  \tm/none\t0.1s\nFuzzA\nFuzzB\nok  \tm/one\t0.1s\n?   \tm/cmd\t[no test files]\n%s\nok  \tm/two\t0.1s\n' "$THIRD" ;;
 *FuzzBad*) exit 1 ;;
 *) echo "$*" >>"$LOG" ;;
 esac`
 
+// fakeGit finds three fuzz targets in two packages.
+func fakeGit(third string) string {
+	return `printf 'one/a_test.go:7:func FuzzA(f *testing.F) {\none/b_test.go:9:func FuzzB(f *testing.F) {\n` +
+		`two/deep/a_test.go:12:func ` + third + `(f *testing.F) {\n'`
+}
+
 func TestFuzzRunsEveryTarget(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, map[string]string{"go": "THIRD=FuzzC\n" + fakeGo})
+	m := newMachine(t, map[string]string{"go": fakeGo, "git": fakeGit("FuzzC")})
 	if out, exit := m.run(t, "fuzz.sh", "5s"); exit != 0 {
 		t.Fatalf("exit %d: %s", exit, out)
 	}
-	want := `test -run ^$ -fuzz ^FuzzA$ -fuzztime 5s m/one
-test -run ^$ -fuzz ^FuzzB$ -fuzztime 5s m/one
-test -run ^$ -fuzz ^FuzzC$ -fuzztime 5s m/two
+	want := `test -run ^$ -fuzz ^FuzzA$ -fuzztime 5s ./one
+test -run ^$ -fuzz ^FuzzB$ -fuzztime 5s ./one
+test -run ^$ -fuzz ^FuzzC$ -fuzztime 5s ./two/deep
 `
 	if got := m.notes(t); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
@@ -170,12 +174,12 @@ test -run ^$ -fuzz ^FuzzC$ -fuzztime 5s m/two
 
 func TestFuzzFailsWithItsTarget(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, map[string]string{"go": "THIRD=FuzzBad\n" + fakeGo})
+	m := newMachine(t, map[string]string{"go": fakeGo, "git": fakeGit("FuzzBad")})
 	if out, exit := m.run(t, "fuzz.sh"); exit != 1 {
 		t.Fatalf("exit %d: %s", exit, out)
 	}
-	m = newMachine(t, map[string]string{"go": "exit 1"})
-	if out, exit := m.run(t, "fuzz.sh"); exit != 1 {
-		t.Fatalf("exit %d when nothing compiles: %s", exit, out)
+	m = newMachine(t, map[string]string{"go": fakeGo, "git": "exit 1"})
+	if out, exit := m.run(t, "fuzz.sh"); exit != 1 || !strings.Contains(out, "no fuzz target") {
+		t.Fatalf("exit %d when there is no target: %s", exit, out)
 	}
 }
