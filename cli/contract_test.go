@@ -83,6 +83,12 @@ func jsonResults() map[string]func(a *App) error {
 		"unsuspend": func(a *App) error {
 			return a.printSuspension(suspendResult{schema("unsuspend"), ref.Controller, ref.Key, false, false})
 		},
+		"effects": func(a *App) error { return a.printEffects(someEffects()) },
+		"effects resolve": func(a *App) error {
+			return a.printResolved(ref, someEffects()[0].EffectRecord, controller.VerdictApplied)
+		},
+		"freeze":        func(a *App) error { return a.printFreeze(freezeResult{schema("freeze"), true, true}) },
+		"unfreeze":      func(a *App) error { return a.printFreeze(freezeResult{schema("unfreeze"), false, false}) },
 		"queue list":    func(a *App) error { return a.printQueue(somePage()) },
 		"queue rebuild": func(a *App) error { return a.printRebuilt(3) },
 		"wait": func(a *App) error {
@@ -134,6 +140,10 @@ func TestTheContractIsComplete(t *testing.T) {
 			t.Errorf("schema %s is not one of ours", m[1])
 		}
 	}
+}
+
+func someEffects() []controller.EffectItem {
+	return []controller.EffectItem{{Ref: readyResource().Metadata.Ref(), EffectRecord: somePicture().effects[0]}}
 }
 
 // leaves names the commands that do something.

@@ -56,6 +56,13 @@ func errorFields(err error) fields {
 		field(func(e *view.StepError) fields { return fields{"runId": e.RunID, "step": e.Step, "steps": e.Steps} }),
 		field(func(e *RunError) fields { return fields{"runId": e.RunID, "status": e.Status, "runErrorCode": e.Code} }),
 		field(func(e *FileError) fields { return fields{"path": e.Path} }),
+		field(func(e *controller.EffectNotFoundError) fields { return effectFields(e.Ref, e.Effect) }),
+		field(func(e *controller.EffectBusyError) fields { return effectFields(e.Ref, e.Effect) }),
+		field(func(e *controller.EffectResolvedError) fields {
+			f := effectFields(e.Ref, e.Effect)
+			f["state"] = e.State
+			return f
+		}),
 		field(func(e *PassFailedError) fields { return refFields(e.Ref) }),
 		field(func(e *TimeoutError) fields {
 			return fields{"for": e.For, "last": e.Last, "timeoutMs": e.Timeout.Milliseconds()}
@@ -78,6 +85,12 @@ func field[E error](read func(E) fields) func(error) (fields, bool) {
 		}
 		return read(e), true
 	}
+}
+
+func effectFields(r controller.Ref, effect string) fields {
+	f := refFields(r)
+	f["effect"] = effect
+	return f
 }
 
 func refFields(r controller.Ref) fields { return fields{"controller": r.Controller, "key": r.Key} }

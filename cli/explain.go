@@ -61,8 +61,12 @@ func (a *App) explain(ctx context.Context, s host.Store, ref controller.Ref) (co
 	if err != nil {
 		return controller.Explanation{}, err
 	}
+	frozen, err := s.Frozen(ctx)
+	if err != nil {
+		return controller.Explanation{}, err
+	}
 	return controller.Explain(controller.Situation{
-		Resource: p.resource, Queue: p.queue, Effects: p.effects, Children: p.children,
+		Frozen: frozen, Resource: p.resource, Queue: p.queue, Effects: p.effects, Children: p.children,
 		Loaded: a.known(ref.Controller) == nil, HostRuns: runs, Now: a.o.Clock.Now(),
 	}), nil
 }

@@ -92,17 +92,16 @@ func (a *App) conditionTable(list []controller.Condition) string {
 func (a *App) effectTable(list []controller.EffectRecord) string {
 	rows := make([][]string, len(list))
 	for i, e := range list {
-		detail := e.ExternalRef
-		if e.Error != "" {
-			detail = e.Error
-		}
-		rows[i] = []string{view.Plain(e.Key), view.Plain(e.Kind), a.effectState(e.State), a.since(e.StartedAt), view.Plain(detail)}
+		rows[i] = []string{view.Plain(e.Key), view.Plain(e.Kind), a.effectState(e.State), a.since(e.StartedAt), effectNote(e)}
 	}
 	return a.section([]view.Column{
 		{Title: "EFFECT", Flex: true}, {Title: "KIND", Flex: true}, {Title: "STATE"}, {Title: "AGE", Right: true},
 		{Title: "REFERENCE OR ERROR", Flex: true},
 	}, rows)
 }
+
+// effectNote is what there is to say about an effect beside its state.
+func effectNote(e controller.EffectRecord) string { return view.Plain(cmp.Or(e.Error, e.ExternalRef)) }
 
 func (a *App) effectState(s controller.EffectState) string {
 	p := a.Style().Palette

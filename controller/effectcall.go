@@ -74,7 +74,7 @@ func (c effectCall) mayApply(ctx context.Context) error {
 	if c.applied.Load() {
 		return ErrSecondApply
 	}
-	if err := c.o.Store.Check(ctx, c.claim); err != nil {
+	if err := c.o.Store.CheckApply(ctx, c.claim); err != nil {
 		return err
 	}
 	if err := c.live(ctx, c.pass); err != nil {

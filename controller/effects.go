@@ -55,7 +55,7 @@ func (s *effects) finish(ctx context.Context, c effectCall, found Reservation) (
 	} else {
 		record, err = c.apply(ctx)
 	}
-	if !errors.Is(err, ErrSecondApply) { // that one only has to wait for its turn
+	if !errors.Is(err, ErrSecondApply) && !isFrozen(err) { // these only have to wait for their turn
 		s.learn(record)
 	}
 	return record, err

@@ -34,7 +34,7 @@ func TestAnEffectIsRecordedCheckedAppliedAndRecordedAgain(t *testing.T) {
 	p.note = w.store.note
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
 	w.once(m)
-	want := []string{"Claim", "ReserveEffect", "Check", "apply e", "FinishEffect", "Finish"}
+	want := []string{"Claim", "ReserveEffect", "CheckApply", "apply e", "FinishEffect", "Finish"}
 	if diff := cmp.Diff(want, w.store.took()); diff != "" {
 		t.Errorf("first pass (-want +got):\n%s", diff)
 	}
@@ -506,5 +506,56 @@ func TestEnsureRefusesBeforeItRecords(t *testing.T) {
 	}
 	if calls := p.calls(); len(calls) > 0 {
 		t.Errorf("called: %v", calls)
+	}
+}
+
+func TestNothingIsAppliedInAFrozenProject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	m := w.manager(nil, define(ensuring(p.effect("e"))))
+	if _, err := w.store.Freeze(t.Context(), "ada", "incident"); err != nil {
+		t.Fatal(err)
+	}
+	w.once(m)
+	w.expectQueue("k", controller.QueueDelayed, time.Second, 0)
+	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonFrozenProject) {
+		t.Errorf("reason = %v", got)
+	}
+	w.clock.Advance(time.Second)
+	w.once(m) // it looks, and does no more
+	if diff := cmp.Diff([]string{"observe e"}, p.calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if _, err := w.store.Unfreeze(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.once(m)
+	if got := w.effect().State; got != controller.EffectApplied {
+		t.Errorf("after the freeze the effect is %s", got)
+	}
+}
+
+func TestAVerdictOfNotAppliedSparesTheObservation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	p := newProvider()
+	p.apply = applying(controller.Application{}, errors.New("cut off"))
+	m := w.manager(nil, define(ensuring(p.effect("e"))))
+	w.once(m)
+	p.calls()
+	verdict := controller.Verdict{Effect: "e", Kind: controller.VerdictNotApplied, Actor: "ada", Reason: "I looked"}
+	if _, err := w.store.ResolveEffect(t.Context(), ref("k"), verdict); err != nil {
+		t.Fatal(err)
+	}
+	p.apply = nil
+	w.once(m)
+	if diff := cmp.Diff([]string{"apply e"}, p.calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if got := w.effect().State; got != controller.EffectApplied {
+		t.Errorf("state %s", got)
 	}
 }

@@ -47,6 +47,8 @@ const (
 	EventEffectRejected      EventType = "effect_rejected"
 	EventEffectIndeterminate EventType = "effect_indeterminate"
 	EventEffectObserveFailed EventType = "effect_observe_failed"
+	// EventEffectResolved: effectKey, state, verdict, actor, reason.
+	EventEffectResolved EventType = "effect_resolved"
 	// The child events: requestId, requestKey, workflow, state, attempt, runId?,
 	// error?.
 	EventWorkflowRequested    EventType = "workflow_requested"
@@ -71,8 +73,11 @@ const (
 	ReasonStopped         RequeueReason = "stopped"
 	// ReasonRetry is a pass that returned Retry, ReasonResync one that settled in
 	// a controller with a resync period.
-	ReasonRetry  RequeueReason = "retry"
-	ReasonResync RequeueReason = "resync"
+	ReasonRetry RequeueReason = "retry"
+	// ReasonFrozenProject is a pass that had an effect to apply in a frozen
+	// project.
+	ReasonFrozenProject RequeueReason = "frozen"
+	ReasonResync        RequeueReason = "resync"
 )
 
 // Cursor is a place in the change feed. It is opaque: keep it, compare it for

@@ -39,6 +39,7 @@ const (
 	ReasonBackoff         ReasonCode = "error_backoff"
 	ReasonPassDelayed     ReasonCode = "pass_delayed"
 	ReasonStalled         ReasonCode = "stalled"
+	ReasonFrozen          ReasonCode = "frozen"
 	ReasonEffectInDoubt   ReasonCode = "effect_in_doubt"
 	ReasonChildRunning    ReasonCode = "child_running"
 	ReasonChildWaiting    ReasonCode = "child_waiting"
@@ -54,7 +55,7 @@ const (
 func ReasonCodes() []ReasonCode {
 	return []ReasonCode{
 		ReasonNoDefinition, ReasonSuspended, ReasonPassRunning, ReasonNoHost, ReasonPassDue, ReasonBackoff,
-		ReasonPassDelayed, ReasonStalled, ReasonEffectInDoubt, ReasonChildRunning, ReasonChildWaiting,
+		ReasonPassDelayed, ReasonStalled, ReasonFrozen, ReasonEffectInDoubt, ReasonChildRunning, ReasonChildWaiting,
 		ReasonHeldByFinalizer, ReasonDeletionDue, ReasonNeverObserved, ReasonNotReady, ReasonReadyUnknown, ReasonIsReady,
 	}
 }
@@ -99,7 +100,9 @@ type Situation struct {
 	// Loaded says that the program which asks has the controller, HostRuns that a
 	// host works on the store.
 	Loaded, HostRuns bool
-	Now              time.Time
+	// Frozen says why no effect of the project is applied; nil if they are.
+	Frozen *Suspension
+	Now    time.Time
 }
 
 // Explain answers why a resource is not ready, not running or not deleted. It
@@ -189,10 +192,18 @@ func (e *explaining) stalled() {
 
 // outside explains what is under way beyond the passes.
 func (e *explaining) outside() {
+	frozen := e.Frozen != nil
 	for _, r := range e.Effects {
-		if !r.State.Final() {
-			e.add(ReasonEffectInDoubt, ActorProvider, "", "effect %s is %s and will be observed%s", r.Key, r.State, because(r.Error))
+		if r.State.Final() {
+			continue
 		}
+		if frozen {
+			frozen = false // say it once
+			e.add(ReasonFrozen, ActorPerson, "unfreeze", "no effect is applied: the project was frozen by %s%s",
+				orSomebody(e.Frozen.Actor), because(e.Frozen.Reason))
+		}
+		e.add(ReasonEffectInDoubt, ActorProvider, e.command("effects resolve")+" "+r.Key+" VERDICT --reason WHY",
+			"effect %s is %s and will be observed%s", r.Key, r.State, because(r.Error))
 	}
 	for _, c := range e.Children {
 		switch c.State {

@@ -79,7 +79,13 @@ func TestExplain(t *testing.T) {
 			controller.StandingProgressing, []string{"never_observed → host: reconcile c k"}},
 		{"an effect in doubt", func(s *controller.Situation) {
 			s.Effects = []controller.EffectRecord{{Key: "e", State: controller.EffectIndeterminate}, {Key: "f", State: controller.EffectApplied}}
-		}, controller.StandingReady, []string{"effect_in_doubt → provider", "ready → nobody"}},
+		}, controller.StandingReady, []string{"effect_in_doubt → provider: effects resolve c k e VERDICT --reason WHY", "ready → nobody"}},
+		{"an effect in a frozen project", func(s *controller.Situation) {
+			s.Effects = []controller.EffectRecord{{Key: "e", State: controller.EffectPending}}
+			s.Frozen = &controller.Suspension{Actor: "ada"}
+		}, controller.StandingReady, []string{
+			"frozen → person: unfreeze", "effect_in_doubt → provider: effects resolve c k e VERDICT --reason WHY", "ready → nobody",
+		}},
 		{"children", func(s *controller.Situation) {
 			s.Children = []controller.ChildRun{
 				{RunID: "r1", State: controller.RunRunning}, {RunID: "r2", State: controller.RunWaiting}, {RunID: "r3", State: controller.RunFailed},

@@ -105,8 +105,8 @@ func (f *faults) Renew(ctx context.Context, c *controller.Claim, d time.Duration
 	return err
 }
 
-func (f *faults) Check(ctx context.Context, c *controller.Claim) error {
-	_, err := through(f, "Check", func() (int, error) { return 0, f.Store.Check(ctx, c) })
+func (f *faults) CheckApply(ctx context.Context, c *controller.Claim) error {
+	_, err := through(f, "CheckApply", func() (int, error) { return 0, f.Store.CheckApply(ctx, c) })
 	return err
 }
 

@@ -23,6 +23,8 @@ func (p *passRun) end(a answer) ending {
 		return p.again(a.err, EventReleased, ReasonStopped)
 	case errors.Is(a.err, ErrSecondApply):
 		return p.withEffects(a, p.newFinish(EventFinished, ReasonEffectApplied, 0))
+	case isFrozen(a.err):
+		return p.frozen(a.err)
 	case p.outdated(a.err):
 		return p.again(a.err, EventConflict, ReasonConflict)
 	case a.cause != nil:
@@ -99,6 +101,18 @@ func (p *passRun) failed(err error, why RequeueReason) ending {
 		f.Settle, f.Terminal, f.After, f.Reason = true, true, 0, ""
 	}
 	return ending{finish: f, err: err}
+}
+
+// frozen waits for the end of a freeze, which wakes the key.
+func (p *passRun) frozen(err error) ending {
+	f := p.newFinish(EventFinished, ReasonFrozenProject, p.backoff())
+	f.Retry = true
+	return ending{finish: f, err: err}
+}
+
+func isFrozen(err error) bool {
+	var frozen *FrozenError
+	return errors.As(err, &frozen)
 }
 
 // again runs the key at once. What made it so is no fault of the reconciler and

@@ -53,8 +53,6 @@ type Store interface {
 	WaitDue(ctx context.Context, controllers []string) error
 	// Renew extends a claim by d from now.
 	Renew(ctx context.Context, c *Claim, d time.Duration) error
-	// Check returns a *lease.LostError if the claim no longer holds.
-	Check(ctx context.Context, c *Claim) error
 	// Finish ends a pass: writes, deletes if due, settles or requeues, records
 	// the event.
 	Finish(ctx context.Context, c *Claim, f Finish) (Finished, error)
@@ -63,8 +61,23 @@ type Store interface {
 	ReserveEffect(ctx context.Context, c *Claim, e EffectReservation) (EffectRecord, Reservation, error)
 	// FinishEffect records what is known after Observe or Apply.
 	FinishEffect(ctx context.Context, c *Claim, e EffectOutcome) (EffectRecord, error)
-	// Effects returns the records of a resource, oldest first.
+	// CheckApply is the last look before an effect is applied: a *lease.LostError
+	// if the claim no longer holds, a *FrozenError if nothing is to be applied.
+	CheckApply(ctx context.Context, c *Claim) error
+	// Effects returns the records of a resource, oldest first, ListEffects those
+	// of the project, newest first.
 	Effects(ctx context.Context, ref Ref) ([]EffectRecord, error)
+	ListEffects(ctx context.Context, q EffectQuery) ([]EffectItem, error)
+	// ResolveEffect ends an uncertainty by the verdict of a person, and wakes the
+	// key. It is an *EffectNotFoundError, an *EffectResolvedError for an effect
+	// that has ended, an *EffectBusyError while a pass works on the resource.
+	ResolveEffect(ctx context.Context, ref Ref, v Verdict) (EffectRecord, error)
+	// Freeze keeps every effect of the project from being applied until Unfreeze,
+	// which wakes the resources that have one to apply; observing goes on. They
+	// report whether anything changed. Frozen is nil without a freeze.
+	Freeze(ctx context.Context, actor, reason string) (bool, error)
+	Unfreeze(ctx context.Context) (bool, error)
+	Frozen(ctx context.Context) (*Suspension, error)
 
 	// ReserveChild finds the record of a child request or makes one. If an
 	// attempt is to start (the first, or one after an interrupted attempt), the

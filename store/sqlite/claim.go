@@ -203,9 +203,3 @@ func (s *Store) Renew(ctx context.Context, c *controller.Claim, d time.Duration)
 			t.now.Add(d), t.scope, c.Ref.Controller, c.Ref.Key)
 	})
 }
-
-// Check looks whether a claim holds; see controller.Store.
-func (s *Store) Check(ctx context.Context, c *controller.Claim) error {
-	_, err := read(ctx, s, "check claim", func(t *tx) (held, error) { return t.live(c) })
-	return err
-}

@@ -167,7 +167,7 @@ func TestClosingGivesClaimsBack(t *testing.T) {
 	if c == nil || c.ConsecutiveErrors != 0 {
 		t.Fatalf("claim %+v, want one without errors", c)
 	}
-	err := second.Check(t.Context(), lost)
+	err := second.CheckApply(t.Context(), lost)
 	if lostErr := (*lease.LostError)(nil); !asError(err, &lostErr) {
 		t.Errorf("check of a claim given back: %v", err)
 	}

@@ -56,6 +56,13 @@ func (t *tx) reserveEffect(
 	if r.State.Final() {
 		return r, controller.EffectDone, nil
 	}
+	if err := t.exec("UPDATE effects SET apply_next = 0 WHERE resource_uid = ? AND effect_key = ? AND apply_next = 1",
+		h.uid, e.Key); err != nil {
+		return r, "", err
+	}
+	if t.changed() > 0 {
+		return r, controller.EffectNew, nil
+	}
 	return r, controller.EffectOpen, nil
 }
 
@@ -79,8 +86,8 @@ func (t *tx) newEffect(of record, e controller.EffectReservation) (controller.Ef
 		Token: uuid.NewString(), StartedAt: t.now,
 	}
 	err := t.exec(`INSERT INTO effects (resource_uid, effect_key, generation, kind, state, request_fingerprint,
-			token, started_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			token, started_at, apply_next)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
 		r.ResourceUID, r.Key, r.Generation, r.Kind, string(r.State), r.RequestFingerprint, r.Token, r.StartedAt)
 	if err != nil {
 		return r, err

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	defaultEvents = 100
-	maxEvents     = 10_000
+	maxEvents = 10_000
 )
 
 // tell records an event in the transaction of what it tells of.
@@ -29,7 +28,7 @@ func (t *tx) tell(ref controller.Ref, kind controller.EventType, payload any) er
 
 // Events returns recorded events; see controller.Store.
 func (s *Store) Events(ctx context.Context, q controller.EventQuery) ([]controller.Event, error) {
-	count, err := pageSize("events", q.Limit, defaultEvents, maxEvents)
+	count, err := pageSize("events", q.Limit, maxEvents)
 	if err != nil {
 		return nil, err
 	}

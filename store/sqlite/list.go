@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	defaultPage = 100
-	maxPage     = 1000
+	maxPage = 1000
 	// maxPageBytes ends a page early, for resources may be of megabytes.
 	maxPageBytes = 4 << 20
 )
@@ -18,7 +17,7 @@ const (
 // List returns a page of resources; see controller.Store. A page may be shorter
 // than its limit; the last one has no Continue.
 func (s *Store) List(ctx context.Context, q controller.ListQuery) (controller.ListPage, error) {
-	count, err := pageSize("resources", q.Limit, defaultPage, maxPage)
+	count, err := pageSize("resources", q.Limit, maxPage)
 	if err != nil {
 		return controller.ListPage{}, err
 	}

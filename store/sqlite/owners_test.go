@@ -108,7 +108,7 @@ func TestLivingOwnersKeepTheirClaims(t *testing.T) {
 			t.Fatal("the claim of a living owner was taken")
 		}
 	}
-	if err := s.Check(t.Context(), c); err != nil {
+	if err := s.CheckApply(t.Context(), c); err != nil {
 		t.Error(err)
 	}
 }

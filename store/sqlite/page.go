@@ -6,12 +6,15 @@ import (
 	"piworkflows/controller"
 )
 
+// defaultPage is the size of a page if the caller does not say.
+const defaultPage = 100
+
 // pageSize checks the size of a page that a caller asked for; zero is the
 // default.
-func pageSize(what string, asked, normal, most int) (int, error) {
+func pageSize(what string, asked, most int) (int, error) {
 	switch {
 	case asked == 0:
-		return normal, nil
+		return defaultPage, nil
 	case asked < 0:
 		return 0, fmt.Errorf("cannot list %d %s: ask for 1 to %d", asked, what, most)
 	case asked > most:

@@ -74,8 +74,7 @@ func checkRun(r *runqueue.Row) error {
 }
 
 const (
-	defaultRuns = 100
-	maxRuns     = 1000
+	maxRuns = 1000
 )
 
 // Run returns one row; see runqueue.Store.
@@ -85,7 +84,7 @@ func (s *Store) Run(ctx context.Context, runID string) (runqueue.Row, error) {
 
 // Runs lists rows, the newest first; see runqueue.Store.
 func (s *Store) Runs(ctx context.Context, q runqueue.Query) ([]runqueue.Row, error) {
-	count, err := pageSize("runs", q.Limit, defaultRuns, maxRuns)
+	count, err := pageSize("runs", q.Limit, maxRuns)
 	if err != nil {
 		return nil, err
 	}

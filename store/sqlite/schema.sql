@@ -96,6 +96,8 @@ CREATE TABLE effects (
   error               TEXT,
   started_at          INTEGER NOT NULL,
   completed_at        INTEGER,
+  -- 1 after a person said that it was not applied: the next pass need not look
+  apply_next          INTEGER NOT NULL CHECK (apply_next IN (0, 1)),
   UNIQUE (resource_uid, effect_key)
 ) STRICT;
 CREATE INDEX effects_open ON effects (resource_uid) WHERE state IN ('pending', 'indeterminate');
@@ -148,6 +150,12 @@ CREATE UNIQUE INDEX runs_continuations ON workflow_run_queue (scope, continuatio
   WHERE continuation_of IS NOT NULL;
 CREATE INDEX runs_claimed ON workflow_run_queue (scope, claim_expires_at)
   WHERE claim_token IS NOT NULL;
+
+-- The projects in which no effect is applied.
+CREATE TABLE freezes (
+  scope       TEXT PRIMARY KEY,
+  freeze_json TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE source_cursors (
   scope      TEXT NOT NULL,

@@ -113,7 +113,7 @@ func suspendedWaits(k *kit) {
 func suspendedDuringPass(k *kit) {
 	c := k.started("a")
 	k.suspend("a", true)
-	k.must(k.Store.Check(k.Context(), c))
+	k.must(k.Store.CheckApply(k.Context(), c))
 	k.finish(c, controller.Finish{Write: write(c, "done"), Reason: controller.ReasonRequested})
 	k.wantNoClaim()
 	k.unsuspend(true)

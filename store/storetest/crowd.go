@@ -68,7 +68,7 @@ func pass(w *kit, c *controller.Claim) int {
 	if json.Unmarshal(c.Resource.Status.ControllerStatus, &n) != nil {
 		n = 0 // the initial status is no number
 	}
-	w.must(w.Store.Check(w.Context(), c))
+	w.must(w.Store.CheckApply(w.Context(), c))
 	return n + 1
 }
 

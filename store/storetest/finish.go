@@ -90,7 +90,7 @@ func finishLimit(k *kit) {
 			k.Error("a status with a key twice was accepted")
 		}
 	})
-	k.must(k.Store.Check(k.Context(), c))
+	k.must(k.Store.CheckApply(k.Context(), c))
 	w.ControllerStatus = text(controller.MaxStatusBytes - 200)
 	k.finish(c, controller.Finish{Write: w, Settle: true})
 }

@@ -47,8 +47,8 @@ func peerClaims(k *kit) {
 	equal(k, "reason", k.settle(c).Reason, controller.ReasonEventDuringPass)
 	taken := other.claim("a")
 	k.wantNoClaim()
-	k.wantLost(k.Store.Check(k.Context(), c), lease.Taken)
-	k.must(other.Store.Check(k.Context(), taken))
+	k.wantLost(k.Store.CheckApply(k.Context(), c), lease.Taken)
+	k.must(other.Store.CheckApply(k.Context(), taken))
 }
 
 func peerWaits(k *kit) {
@@ -99,7 +99,7 @@ func projectsApart(k *kit) {
 	equal(k, "events", len(other.events(controller.EventQuery{})), 0)
 	equal(k, "cursor", other.cursor(name, "webhook"), "")
 	equal(k, "delivery", other.deliver(controller.Delivery{ID: "d1"}), controller.DeliveryResult{})
-	k.wantLost(other.Store.Check(k.Context(), c), lease.Gone)
+	k.wantLost(other.Store.CheckApply(k.Context(), c), lease.Gone)
 
 	theirs := other.started("a")
 	if theirs.Resource.Metadata.UID == c.Resource.Metadata.UID {
@@ -109,7 +109,7 @@ func projectsApart(k *kit) {
 	k.settle(c)
 	k.settle(k.claim("a")) // it was delivered during the pass
 	k.claimRun("run-1")
-	other.must(other.Store.Check(k.Context(), theirs))
+	other.must(other.Store.CheckApply(k.Context(), theirs))
 	other.claimRun("run-1")
 	equal(k, "deleted", k.requestDeletion("a").Deleted, false)
 	equal(k, "their resource", other.get("a").Metadata.Deleting(), false)

@@ -51,7 +51,7 @@ func claimExcludes(k *kit) {
 	c := k.started("a")
 	k.wantNoClaim()
 	equal(k, "queue", k.queue("a").State, controller.QueueClaimed)
-	k.must(k.Store.Check(k.Context(), c))
+	k.must(k.Store.CheckApply(k.Context(), c))
 	c, err := k.Store.Claim(k.Context(), nil, lasts)
 	k.must(err)
 	if c != nil {
@@ -197,8 +197,8 @@ func expiryReturns(k *kit) {
 	if k.queue("a").LastError == "" {
 		k.Error("nothing tells why the counter rose")
 	}
-	k.must(k.Store.Check(k.Context(), second))
-	k.wantLost(k.Store.Check(k.Context(), first), lease.Taken)
+	k.must(k.Store.CheckApply(k.Context(), second))
+	k.wantLost(k.Store.CheckApply(k.Context(), first), lease.Taken)
 }
 
 func expiryKeepsWakeUps(k *kit) {
@@ -249,8 +249,8 @@ func (k *kit) settleAll() {
 // passWrites is all that a pass can do to the store.
 func (k *kit) passWrites(c *controller.Claim) map[string]func(ctx context.Context) error {
 	return map[string]func(context.Context) error{
-		"Check": func(ctx context.Context) error { return k.Store.Check(ctx, c) },
-		"Renew": func(ctx context.Context) error { return k.Store.Renew(ctx, c, lasts) },
+		"CheckApply": func(ctx context.Context) error { return k.Store.CheckApply(ctx, c) },
+		"Renew":      func(ctx context.Context) error { return k.Store.Renew(ctx, c, lasts) },
 		"Finish": func(ctx context.Context) error {
 			_, err := k.Store.Finish(ctx, c, controller.Finish{Write: write(c, "late"), Settle: true})
 			return err
@@ -278,7 +278,7 @@ func renewal(k *kit) {
 	}
 	k.Advance(lasts - time.Millisecond)
 	k.wantNoClaim()
-	k.must(k.Store.Check(k.Context(), c))
+	k.must(k.Store.CheckApply(k.Context(), c))
 	k.settle(c)
 	equal(k, "queue", k.queue("a").State, controller.QueueNone)
 }

@@ -1,0 +1,82 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"piworkflows/controller"
+	"piworkflows/internal/canonical"
+	"piworkflows/internal/limit"
+)
+
+// Freeze keeps effects from being applied; see controller.Store.
+func (s *Store) Freeze(ctx context.Context, actor, reason string) (bool, error) {
+	reason = limit.Text(reason, controller.MaxMessage)
+	return write(ctx, s, "freeze", func(t *tx) (bool, error) {
+		text, err := canonical.Marshal(controller.Suspension{At: t.now, Actor: actor, Reason: reason})
+		if err != nil {
+			return false, err
+		}
+		err = t.exec("INSERT INTO freezes VALUES (?, ?) ON CONFLICT DO NOTHING", t.scope, text)
+		return t.changed() > 0, err
+	})
+}
+
+// Unfreeze lets effects be applied again and wakes the resources that have one
+// to apply; see controller.Store.
+func (s *Store) Unfreeze(ctx context.Context) (bool, error) {
+	return write(ctx, s, "unfreeze", func(t *tx) (bool, error) {
+		if err := t.exec("DELETE FROM freezes WHERE scope = ?", t.scope); err != nil || t.changed() == 0 {
+			return false, err
+		}
+		var waiting []controller.Ref
+		var ref controller.Ref
+		err := t.each(`SELECT DISTINCT r.controller, r.resource_key FROM effects e
+			JOIN resources r ON r.uid = e.resource_uid
+			WHERE r.scope = ? AND e.state IN ('pending', 'indeterminate')`, values(t.scope), func() error {
+			waiting = append(waiting, ref)
+			return nil
+		}, &ref.Controller, &ref.Key)
+		for _, ref := range waiting {
+			if err == nil {
+				_, err = t.wake(ref, controller.LaneRequest)
+			}
+		}
+		return true, err
+	})
+}
+
+// Frozen tells why no effect is applied; see controller.Store.
+func (s *Store) Frozen(ctx context.Context) (*controller.Suspension, error) {
+	return read(ctx, s, "read freeze", func(t *tx) (*controller.Suspension, error) { return t.frozen() })
+}
+
+func (t *tx) frozen() (*controller.Suspension, error) {
+	var text json.RawMessage
+	found, err := t.first("SELECT freeze_json FROM freezes WHERE scope = ?", values(t.scope), &text)
+	if err != nil || !found {
+		return nil, err
+	}
+	f := &controller.Suspension{}
+	if err := json.Unmarshal(text, f); err != nil {
+		return nil, fmt.Errorf("read why the project is frozen: its row is damaged: %w", err)
+	}
+	return f, nil
+}
+
+// CheckApply is the last look before an effect is applied; see controller.Store.
+func (s *Store) CheckApply(ctx context.Context, c *controller.Claim) error {
+	_, err := read(ctx, s, "check claim", func(t *tx) (held, error) {
+		h, err := t.live(c)
+		if err != nil {
+			return h, err
+		}
+		f, err := t.frozen()
+		if f != nil {
+			err = &controller.FrozenError{Freeze: *f}
+		}
+		return h, err
+	})
+	return err
+}
