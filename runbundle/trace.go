@@ -6,18 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 )
 
-// trace reads the whole lines of the trace.
+// trace reads the whole lines of the trace that the bundle does not have.
 func (r *reader) trace(b *Bundle) error {
 	file, err := openIn(r.root, traceFile, maxTraceBytes)
 	if err != nil {
 		return r.broken(traceFile, err)
 	}
 	defer file.Close()
+	if err := skip(file, b.whole); err != nil {
+		return r.broken(traceFile, err)
+	}
 	lines := bufio.NewReaderSize(file, 64<<10)
-	for number := 1; ; number++ {
+	for number := len(b.Events) + 1; ; number++ {
 		line, err := readLine(lines)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -33,6 +37,21 @@ func (r *reader) trace(b *Bundle) error {
 		b.Events = append(b.Events, e)
 		b.whole += int64(len(line))
 	}
+}
+
+// skip passes over the lines that were read before.
+func skip(file *os.File, whole int64) error {
+	info, err := file.Stat()
+	if err == nil && info.Size() < whole {
+		return errShrunk
+	}
+	if err == nil {
+		_, err = file.Seek(whole, io.SeekStart)
+	}
+	if err != nil {
+		return fmt.Errorf("skip to byte %d: %w", whole, err)
+	}
+	return nil
 }
 
 // readLine returns the next line with its newline, or io.EOF and what is left
