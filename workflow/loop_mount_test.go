@@ -91,3 +91,29 @@ func TestNestedLoopsReturnByExits(t *testing.T) {
 		t.Errorf("an unknown route within: %s after %s", last, path)
 	}
 }
+
+// A switch on an exit reads what the parent sees of the child. A failure of the
+// exit itself is not the parent's to catch, whatever its cases say.
+func TestSwitchOnAnExit(t *testing.T) {
+	t.Parallel()
+	const exit = "check/__piw_exit_ready"
+	left := ok(exit, `{"exit":"ready","output":{"size":"small"}}`)
+	for _, test := range []struct {
+		name, on string
+		result   workflow.Result
+		want     string
+	}{
+		{"the exit", "$.exit", left, "end"},
+		{"the output", "$.output.size", left, "begin"},
+		{"the result", "$result.outcome", left, "end"},
+		{"a validator that failed", "$result.outcome", ended(exit, workflow.Failed), "unrouted"},
+		{"a validator that took too long", "$result.outcome", ended(exit, workflow.TimedOut), "unrouted"},
+		{"no failure of the child itself", "$result.outcome", ended("check/good", workflow.Failed), "unrouted"},
+	} {
+		d := parent(child())
+		d.Edges[1] = choice("check.ready", test.on, "ready", "end", "small", "begin", "ok", "end", "failed", "begin", "timed_out", "begin")
+		if got := routed(compile(t, d).Route(test.result)); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}

@@ -36,18 +36,19 @@ func (*RouteError) ErrorCode() string { return "route_failed" }
 
 // Route returns the node that follows an attempt, or done if the graph ends
 // with it. After an ok attempt the node's one edge is taken. After one that
-// failed or timed out only a `$result.` switch is asked; without one, and after
-// a cancelled attempt, the error is ErrUnrouted. A value that chooses nothing
+// failed or timed out only a `$result.` switch is asked; without one, after a
+// cancelled attempt, and where a mount could not be entered or left, the error is
+// ErrUnrouted: a parent catches nothing of its child. A value that chooses nothing
 // gives a *RouteError.
 //
-// Spec: control loops, Branch behavior.
+// Spec: control loops, Branch behavior and Included workflows.
 func (g *Graph) Route(r Result) (next string, done bool, err error) {
 	if _, known := g.byID[r.NodeID]; !known {
 		return "", false, fmt.Errorf("workflow %q has no node %q: the result belongs to another graph", g.def.Name, r.NodeID)
 	}
 	e, exists := g.from[r.NodeID]
 	switch {
-	case r.Outcome != OK && !e.followsFailure(r.Outcome):
+	case r.Outcome != OK && (!e.followsFailure(r.Outcome) || g.sites[r.NodeID].crosses()):
 		return "", false, fmt.Errorf("node %q ended %s: %w", r.NodeID, r.Outcome, ErrUnrouted)
 	case !exists:
 		return "", true, nil
