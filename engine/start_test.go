@@ -159,7 +159,7 @@ func TestStartOnABrokenDisk(t *testing.T) {
 		run, err := engine.New(r.options).Start(t.Context(), r.graph(flow(compute("a", gives(1, nil)))), r.start)
 		if err == nil {
 			run.Wait()
-			if at < 20 {
+			if at < 15 {
 				t.Fatalf("no error at operation %d", at)
 			}
 			return

@@ -174,23 +174,14 @@ func (w *Writer) fill(root string, snapshot json.RawMessage) (err error) {
 	if w.lock, err = oslock.TryLock(filepath.Join(w.dir, lockFile)); err != nil {
 		return fmt.Errorf("become the owner: %w", err)
 	}
-	if err := w.begin(); err != nil {
-		return err
-	}
-	p, err := w.prepare()
-	if err != nil {
-		return err
-	}
-	if err := p.found(root, snapshot); err != nil {
-		return p.abandon(err)
-	}
-	w.show(p)
-	return nil
+	p := &projection{w: w, founding: true}
+	return p.done(p.found(root, snapshot))
 }
 
-// found puts the first projections into a new folder, together with the
-// definition, and makes it all last. The manifest comes when all else lasts.
+// found writes the definition, the empty trace and the first projections, and
+// makes it all last. The manifest is put in its place when all else lasts.
 func (p *projection) found(root string, snapshot json.RawMessage) error {
+	w := p.w
 	text, err := documentText(snapshot)
 	if err != nil {
 		return fmt.Errorf("%s: %w", workflowFile, err)
@@ -198,14 +189,16 @@ func (p *projection) found(root string, snapshot json.RawMessage) error {
 	if err := p.add(workflowFile, whole(text)); err != nil {
 		return err
 	}
-	state, manifest, definition := p.files[0], p.files[1], p.files[2]
-	if err := p.w.o.FS.Sync(p.syncers(durable.Dir(root))...); err != nil {
+	if err := w.begin(); err != nil {
 		return err
 	}
-	if err := p.w.putInPlace(definition, state); err != nil {
+	if err := p.write(); err != nil {
 		return err
 	}
-	return p.w.putInPlace(manifest)
+	if err := w.o.FS.Sync(p.syncers(durable.Dir(root), durable.Dir(w.dir))...); err != nil {
+		return err
+	}
+	return p.place()
 }
 
 // discardAfter removes the bundle because of an error, which stays the error.

@@ -44,50 +44,50 @@ func (w *Writer) project(ctx context.Context) error {
 // place, so that no power loss leaves a state that is ahead of it. One that
 // keeps the one and not the other leaves what the trace tells.
 func (w *Writer) replace() error {
-	p, err := w.prepare()
-	if err != nil {
-		return err
-	}
-	err = w.o.FS.Sync(p.syncers(w.trace)...)
+	p := &projection{w: w}
+	err := p.write()
 	if err == nil {
-		err = w.putInPlace(p.files...)
+		err = w.o.FS.Sync(p.syncers(w.trace)...)
 	}
-	if err != nil {
-		return p.abandon(err)
+	if err == nil {
+		err = p.place()
 	}
-	w.show(p)
-	return nil
+	return p.done(err)
 }
 
 // projection is the new content of state.json and, if it changed, of
-// manifest.json. The files are in the order of their places.
+// manifest.json.
 type projection struct {
-	w     *Writer
+	w *Writer
+	// founding says that the bundle is new: readers look for the manifest first,
+	// so all other files have their places from the beginning.
+	founding bool
+	// files are in the order in which they are put in their places.
 	files []*durable.Pending
 	shown shown
 }
 
-// prepare writes the projections beside the old ones.
-func (w *Writer) prepare() (*projection, error) {
-	p := &projection{w: w, shown: w.shown}
-	p.shown.at, p.shown.traceSize, p.shown.stepsSize = w.o.Clock.Now(), w.trace.Size(), w.doc.steps.size
+// write writes the projections, beside the old ones if there are any.
+func (p *projection) write() error {
+	w := p.w
+	p.shown = shown{at: w.o.Clock.Now(), traceSize: w.trace.Size(), stepsSize: w.doc.steps.size}
 	err := p.add(stateFile, func(to io.Writer) (err error) {
 		p.shown.stateSize, err = w.doc.write(to)
 		return err
 	})
-	p.shown.written += p.shown.stateSize
-	w.manifest.Status, w.manifest.FinishedAt = w.state.Status, w.state.FinishedAt
-	if err == nil {
-		p.shown.manifest, err = documentText(&w.manifest)
-	}
-	if err == nil && !bytes.Equal(p.shown.manifest, w.shown.manifest) {
-		p.shown.written += int64(len(p.shown.manifest))
-		err = p.add(manifestFile, whole(p.shown.manifest))
-	}
 	if err != nil {
-		return nil, p.abandon(err)
+		return err
 	}
-	return p, nil
+	w.manifest.Status, w.manifest.FinishedAt = w.state.Status, w.state.FinishedAt
+	if p.shown.manifest, err = documentText(&w.manifest); err != nil {
+		return err
+	}
+	p.shown.written = w.shown.written + p.shown.stateSize
+	if bytes.Equal(p.shown.manifest, w.shown.manifest) {
+		return nil
+	}
+	p.shown.written += int64(len(p.shown.manifest))
+	return p.add(manifestFile, whole(p.shown.manifest))
 }
 
 func whole(text []byte) func(io.Writer) error {
@@ -98,7 +98,11 @@ func whole(text []byte) func(io.Writer) error {
 }
 
 func (p *projection) add(name string, content func(io.Writer) error) error {
-	file, err := p.w.o.FS.Prepare(p.w.path(name), content)
+	write := p.w.o.FS.Prepare
+	if p.founding && name != manifestFile {
+		write = p.w.o.FS.Create
+	}
+	file, err := write(p.w.path(name), content)
 	if err == nil {
 		p.files = append(p.files, file)
 	}
@@ -113,8 +117,13 @@ func (p *projection) syncers(first ...durable.Syncer) []durable.Syncer {
 	return first
 }
 
-// abandon discards what is not in its place because of an error.
-func (p *projection) abandon(err error) error {
+// done notes what is on disk now, or, after an error, discards what is not in its
+// place.
+func (p *projection) done(err error) error {
+	if err == nil {
+		p.w.shown, p.w.stale = p.shown, false
+		return nil
+	}
 	err = fmt.Errorf("write the projections of run %s: %w", p.w.state.RunID, err)
 	for _, file := range p.files {
 		err = errors.Join(err, file.Discard())
@@ -122,15 +131,12 @@ func (p *projection) abandon(err error) error {
 	return err
 }
 
-// putInPlace puts files in their places, in this order, and makes that last.
-func (w *Writer) putInPlace(files ...*durable.Pending) error {
-	for _, file := range files {
+// place puts the files in their places, in this order, and makes that last.
+func (p *projection) place() error {
+	for _, file := range p.files {
 		if err := file.Place(); err != nil {
 			return err
 		}
 	}
-	return w.o.FS.SyncDir(w.dir)
+	return p.w.o.FS.SyncDir(p.w.dir)
 }
-
-// show notes what is on disk now.
-func (w *Writer) show(p *projection) { w.shown, w.stale = p.shown, false }

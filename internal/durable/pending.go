@@ -12,24 +12,35 @@ import (
 // writeSize is how many bytes of new content are collected for one write.
 const writeSize = 64 << 10
 
-// Pending is new content for a file, beside it under the name
-// `<name>.<pid>.<uuid>.tmp` (spec: run bundle format, layout). Whoever prepared
-// it places or discards it. Its methods must not be called concurrently.
+// Pending is the content of a file that is being made. Whoever began it places or
+// discards it. Its methods must not be called concurrently.
 type Pending struct {
 	fs   *FS
 	file *os.File
 	path string
-	name string // of the temporary file
+	name string // that it has until it is placed
 	over bool   // placed or discarded
 }
 
-// Prepare writes new content for the file at path. It takes its place with
-// [Pending.Place]; if it is to last, it is synced before. After an error nothing
-// is left.
+// Prepare writes new content for the file at path, beside it under the name
+// `<name>.<pid>.<uuid>.tmp` (spec: run bundle format, layout). It takes its place
+// with [Pending.Place]; if it is to last, it is synced before. After an error
+// nothing is left.
 func (f *FS) Prepare(path string, content func(w io.Writer) error) (*Pending, error) {
-	p := &Pending{fs: f, path: path, name: fmt.Sprintf("%s.%d.%s.tmp", path, os.Getpid(), newUUID())}
+	return f.begin(path, fmt.Sprintf("%s.%d.%s.tmp", path, os.Getpid(), newUUID()), content)
+}
+
+// Create is Prepare for a file that has its name from the beginning, and must not
+// be there yet. It is for files at which nobody looks before another one is in
+// its place.
+func (f *FS) Create(path string, content func(w io.Writer) error) (*Pending, error) {
+	return f.begin(path, path, content)
+}
+
+func (f *FS) begin(path, name string, content func(w io.Writer) error) (*Pending, error) {
+	p := &Pending{fs: f, path: path, name: name}
 	err := f.do(OpCreate, path, func() (err error) {
-		p.file, err = open(p.name, os.O_EXCL)
+		p.file, err = open(name, os.O_EXCL)
 		return err
 	})
 	if err != nil {
@@ -45,7 +56,7 @@ func (f *FS) Prepare(path string, content func(w io.Writer) error) (*Pending, er
 	return p, nil
 }
 
-// Write appends to the temporary file.
+// Write appends to the content.
 func (p *Pending) Write(data []byte) (int, error) { return p.fs.write(p.file, p.path, data) }
 
 // Place makes the content that of the file at the path, whether it exists or
@@ -56,9 +67,11 @@ func (p *Pending) Place() error {
 	if err := p.file.Close(); err != nil {
 		return errors.Join(err, p.discard())
 	}
-	err := p.fs.do(OpRename, p.path, func() error { return os.Rename(p.name, p.path) })
-	if err != nil {
-		return errors.Join(err, p.discard())
+	if p.name != p.path {
+		err := p.fs.do(OpRename, p.path, func() error { return os.Rename(p.name, p.path) })
+		if err != nil {
+			return errors.Join(err, p.discard())
+		}
 	}
 	p.over = true
 	return nil

@@ -3,6 +3,8 @@ package durable_test
 import (
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -100,5 +102,42 @@ func TestSyncOfManyTriesAllOfThem(t *testing.T) {
 	want := []string{"open trace", "write trace", "create state", "write state", "sync trace", "sync-dir .", "sync state"}
 	if diff := cmp.Diff(want, record.ops); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+}
+
+func TestCreatedContentHasItsNameAtOnce(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := filepath.Join(root, "state.json")
+	create := func() (*durable.Pending, error) {
+		return durable.OS().Create(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, "content")
+			return err
+		})
+	}
+	p, err := create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantContent(t, path, "content")
+	if _, err := create(); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second one: %v", err)
+	}
+	if err := errors.Join(durable.OS().Sync(p), p.Place(), p.Discard()); err != nil {
+		t.Fatal(err)
+	}
+	wantContent(t, path, "content")
+	wantMode(t, path, 0o600)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = create(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("discarded: %v", err)
 	}
 }
