@@ -53,6 +53,13 @@ func WithTimeoutCause(parent context.Context, c Clock, d time.Duration, cause er
 		cancel(cause)
 		return ctx, func() {}
 	}
+	if c == System() { // it needs no goroutine to wait
+		timer := time.AfterFunc(d, func() { cancel(cause) })
+		return ctx, func() {
+			cancel(context.Canceled)
+			timer.Stop()
+		}
+	}
 	timer := c.NewTimer(d)
 	done := make(chan struct{})
 	go func() {

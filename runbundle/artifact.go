@@ -52,6 +52,13 @@ func (a *artifacts) encode(raw json.RawMessage) (json.RawMessage, error) {
 	return rewrite(raw, a.externalise, escape)
 }
 
+// isPlain reports whether a compact text is its own encoded form, as it has
+// neither a text that is long enough for an artifact nor a reserved key, in any
+// spelling. It may miss some.
+func isPlain(raw []byte) bool {
+	return len(raw) <= inlineBytes && !bytes.ContainsRune(raw, '$') && !bytes.Contains(raw, []byte(`\u`))
+}
+
 // escape writes an object that looks like one of ours so that readers take it
 // for data.
 func escape(r *rewriter, key string) error {

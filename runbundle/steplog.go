@@ -22,7 +22,6 @@ const (
 // How steps stand in state.json. No value can contain the lines between them:
 // it would be indented further.
 const (
-	stepMargin  = "    "
 	stepBetween = ",\n"
 	stepEnd     = "\n" + stepMargin + "}"
 )
@@ -56,21 +55,20 @@ type block struct {
 
 // append adds a step in encoded form.
 func (l *stepLog) append(s Step) error {
-	raw, err := encodeJSON(s)
+	tail := l.tail
+	if l.count > 0 {
+		tail = append(tail, stepBetween...)
+	}
+	begin := l.size + int64(len(tail)-len(l.tail))
+	tail, err := appendStep(tail, s)
 	if err != nil {
 		return fmt.Errorf("step of node %s: %w", s.NodeID, err)
 	}
-	before := len(l.tail)
-	if l.count > 0 {
-		l.tail = append(l.tail, stepBetween...)
-	}
-	begin := l.size + int64(len(l.tail)-before)
 	if len(l.marks) == 0 || begin-l.marks[len(l.marks)-1].offset >= stepsPerMark {
 		l.marks = append(l.marks, mark{l.count, begin})
 	}
-	l.tail = append(l.tail, stepMargin...)
-	l.tail = append(l.tail, indented(raw, stepMargin)...)
-	l.size += int64(len(l.tail) - before)
+	l.size += int64(len(tail) - len(l.tail))
+	l.tail = tail
 	l.count++
 	if len(l.tail) >= stepsInMemory {
 		l.spill()

@@ -28,6 +28,7 @@ type Writer struct {
 
 	mu       sync.Mutex
 	trace    *durable.AppendFile
+	line     []byte    // of an earlier event, for its space
 	state    State     // plain, without its steps
 	doc      *document // the same in encoded form; it has the steps
 	manifest Manifest
@@ -116,21 +117,15 @@ func (w *Writer) place(d Draft) (Event, error) {
 // write appends the line of an event and folds it. What the line refers to is
 // on disk before it.
 func (w *Writer) write(e Event, p Payload) error {
-	encoded, err := w.long.encode(e.Payload)
+	line, forDoc, err := w.encode(e, p)
 	if err != nil {
 		return err
 	}
-	forDoc, err := forState(p, encoded)
-	if err != nil {
-		return err
+	text := appendLine(w.line[:0], line)
+	if len(text) <= inlineBytes {
+		w.line = text
 	}
-	line := e
-	line.Payload = encoded
-	text, err := encodeJSON(line)
-	if err != nil {
-		return err
-	}
-	if err := w.trace.Append(append(text, '\n')); err != nil {
+	if err := w.trace.Append(text); err != nil {
 		return err // Append names the event
 	}
 	w.state.apply(e, p)
@@ -140,6 +135,21 @@ func (w *Writer) write(e Event, p Payload) error {
 		w.failed = err
 	}
 	return w.failed
+}
+
+// encode returns the encoded form of an event for the trace and of its payload
+// for the document. Most payloads are the same in both forms.
+func (w *Writer) encode(e Event, p Payload) (Event, Payload, error) {
+	if isPlain(e.Payload) {
+		return e, p, nil
+	}
+	encoded, err := w.long.encode(e.Payload)
+	if err != nil {
+		return e, p, err
+	}
+	e.Payload = encoded
+	p, err = forState(p, encoded)
+	return e, p, err
 }
 
 // Sync makes every event so far durable.
