@@ -19,7 +19,10 @@ type ResumeOptions struct {
 	RunID string
 	// Force lets the run go on with a definition that is not the one that it was
 	// recorded with. The record says so.
-	Force   bool
+	Force bool
+	// Cancel ends the run as cancelled instead, before another step; a run of
+	// which only the end is missing ends as it would have.
+	Cancel  bool
 	Fence   func(ctx context.Context) error
 	Observe func(e runbundle.Event, v workflow.View)
 }
@@ -50,6 +53,9 @@ func (e *Engine) Resume(ctx context.Context, g *workflow.Graph, o ResumeOptions)
 	if err != nil {
 		r.cancel(nil)
 		return nil, err
+	}
+	if o.Cancel {
+		r.Cancel()
 	}
 	go r.drive(events, p.at)
 	return r, nil

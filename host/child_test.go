@@ -137,8 +137,15 @@ func TestWhatAKilledHostHeldGoesOnAtTheNextStart(t *testing.T) {
 // child run, and returns the ID of that run.
 func killVictim(t *testing.T, dir string) string {
 	t.Helper()
+	return killProcess(t, victimEnv+"="+dir)
+}
+
+// killProcess starts the test program in a role, kills it once it has said the
+// ID of a run, and returns that.
+func killProcess(t *testing.T, role string) string {
+	t.Helper()
 	victim := exec.CommandContext(t.Context(), os.Args[0])
-	victim.Env = append(os.Environ(), victimEnv+"="+dir)
+	victim.Env = append(os.Environ(), role)
 	victim.Stderr = os.Stderr
 	out, err := victim.StdoutPipe()
 	if err != nil {

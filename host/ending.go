@@ -27,7 +27,7 @@ func (r *runner) leftover(ctx context.Context, claim *runqueue.Claim) (o control
 	var state runbundle.State
 	err = oslock.Patiently(ctx, func() (err error) {
 		state, err = runbundle.MarkInterrupted(ctx, options, filepath.Join(r.runs, runID), reasonOwnerGone)
-		if errors.Is(err, fs.ErrNotExist) {
+		if unrecorded(err) {
 			_, err = runbundle.QuarantineIncomplete(options, r.runs, runID, uuid.NewString())
 		}
 		return err
@@ -45,11 +45,19 @@ func (r *runner) leftover(ctx context.Context, claim *runqueue.Claim) (o control
 // failed, and a person may look at the files. What the operating system refused
 // may work the next time.
 func beyondRepair(err error) bool {
+	_, system := errors.AsType[syscall.Errno](err)
+	return broken(err) && !system
+}
+
+// broken reports whether a bundle is there and cannot be read.
+func broken(err error) bool {
 	_, corrupt := errors.AsType[*runbundle.CorruptError](err)
 	_, unknown := errors.AsType[*runbundle.UnknownSchemaError](err)
-	_, system := errors.AsType[syscall.Errno](err)
-	return (corrupt || unknown) && !system
+	return corrupt || unknown
 }
+
+// unrecorded reports whether there is no bundle.
+func unrecorded(err error) bool { return errors.Is(err, fs.ErrNotExist) && !broken(err) }
 
 // outcomeOf is the end of a run that this process saw.
 func outcomeOf(r engine.Result) controller.ChildOutcome {

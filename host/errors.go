@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"piworkflows/runqueue"
 )
 
 // ProjectError says that the project directory cannot be used.
@@ -49,6 +51,42 @@ func (e *DuplicateWorkflowError) Error() string {
 
 // ErrorCode is the stable code of the error.
 func (*DuplicateWorkflowError) ErrorCode() string { return "duplicate_workflow" }
+
+// NotRecordedError says that a run has no record to look at, or to go on with.
+type NotRecordedError struct {
+	RunID  string
+	Status runqueue.Status
+	// Runs is the folder of bundles that was looked into.
+	Runs string
+}
+
+func (e *NotRecordedError) Error() string {
+	next := "name the right folder with --runs, or end it with cancel " + e.RunID
+	switch {
+	case e.Status == runqueue.Queued:
+		next = "start a host"
+	case e.Status.Final():
+		next = "name the right folder with --runs"
+	}
+	return fmt.Sprintf("run %s is %s: it has no record in %s: %s", e.RunID, e.Status, e.Runs, next)
+}
+
+// ErrorCode is the stable code of the error.
+func (*NotRecordedError) ErrorCode() string { return "run_not_recorded" }
+
+// NotRunningError says that nobody runs a run.
+type NotRunningError struct {
+	RunID string
+	// Status is where it stands; see RunStatus.
+	Status string
+}
+
+func (e *NotRunningError) Error() string {
+	return fmt.Sprintf("run %s is %s, it does not run: see what may follow with view %s", e.RunID, e.Status, e.RunID)
+}
+
+// ErrorCode is the stable code of the error.
+func (*NotRunningError) ErrorCode() string { return "run_not_running" }
 
 // joinErrors is errors.Join that returns a lone error as it is.
 func joinErrors(errs []error) error {

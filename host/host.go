@@ -48,6 +48,9 @@ type Options struct {
 	// Observe, if set, hears of every step of every run, in order within a run.
 	// It must return quickly.
 	Observe func(RunEvent)
+	// Control, if set, is given each interactive run once it goes on, so that it
+	// can be paused, parked and cancelled. It must return quickly.
+	Control func(*engine.Run)
 }
 
 // RunEvent is one recorded transition of a run.

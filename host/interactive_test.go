@@ -77,7 +77,7 @@ func TestTheRowOfAnInteractiveRunEnds(t *testing.T) {
 		want runqueue.Status
 	}{
 		"the store is busy":        {"FinishRun", errBusy, runqueue.Done},
-		"the record is incomplete": {"CheckRun", lost, runqueue.Failed},
+		"the record is incomplete": {"CheckRun", lost, runqueue.Parked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,10 +7,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain turns the test program into a host that can be killed, if asked.
+// TestMain turns the test program into a process that can be killed, if asked.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(victimEnv); dir != "" {
 		runVictim(dir)
+		return
+	}
+	if dir := os.Getenv(travellerEnv); dir != "" {
+		runTraveller(dir)
 		return
 	}
 	goleak.VerifyTestMain(m)

@@ -153,6 +153,9 @@ func (w *world) options() host.Options {
 	return host.Options{Paths: w.paths, Catalog: w.catalog, Clock: w.clock}
 }
 
+// dir is the folder of a run.
+func (w *world) dir(runID string) string { return filepath.Join(w.paths.Runs, runID) }
+
 func (w *world) host(t *testing.T) *host.Host {
 	t.Helper()
 	h, err := hostOf(w)

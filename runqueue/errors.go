@@ -68,7 +68,7 @@ func (e *NotWaitingError) Error() string {
 }
 
 // ErrorCode is the stable code of the error.
-func (*NotWaitingError) ErrorCode() string { return "run_not_waiting" }
+func (*NotWaitingError) ErrorCode() string { return "not_waiting" }
 
 // ContinuedError says that a run was answered already. One answer counts.
 type ContinuedError struct {

@@ -1,0 +1,35 @@
+package host
+
+import (
+	"piworkflows/runbundle"
+	"piworkflows/runqueue"
+)
+
+// The states that a run shows besides those of rows and bundles; see
+// docs/state-machines.md.
+const (
+	// StatusInterrupted is a run whose process is gone, or a child run whose host
+	// stopped.
+	StatusInterrupted = "interrupted"
+	// StatusAnswered is a waiting run that was answered: its continuation goes on.
+	StatusAnswered = "answered"
+)
+
+// RunStatus says in one word where a run stands, from its row and its bundle,
+// which is nil if there is none.
+func RunStatus(row runqueue.Row, b *runbundle.Bundle) string {
+	switch {
+	case b != nil && b.Interrupted():
+		return StatusInterrupted
+	case b != nil && b.State.Status == runbundle.Waiting && row.ContinuedBy != "":
+		return StatusAnswered
+	case b != nil && b.State.Status == runbundle.Waiting && row.Status == runqueue.Cancelled:
+		return string(runbundle.Cancelled)
+	case b != nil && b.State.Status.Terminal():
+		return string(b.State.Status)
+	case row.Interrupted():
+		return StatusInterrupted
+	default:
+		return string(row.Status)
+	}
+}
