@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 )
 
 // writeSize is how many bytes of new content are collected for one write.
 const writeSize = 64 << 10
+
+// writers keeps the space for that: a short run makes five small files.
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeSize) }}
 
 // Pending is the content of a file that is being made. Whoever began it places or
 // discards it. Its methods must not be called concurrently.
@@ -46,14 +50,24 @@ func (f *FS) begin(path, name string, content func(w io.Writer) error) (*Pending
 	if err != nil {
 		return nil, err
 	}
-	w := bufio.NewWriterSize(p, writeSize)
-	if err = content(w); err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
+	if err := p.fill(content); err != nil {
 		return nil, errors.Join(err, p.Discard())
 	}
 	return p, nil
+}
+
+// fill writes the content, collected into large pieces.
+func (p *Pending) fill(content func(w io.Writer) error) error {
+	w := writers.Get().(*bufio.Writer) //nolint:forcetypeassert // the pool has nothing else
+	w.Reset(p)
+	defer func() {
+		w.Reset(nil) // also forgets an error
+		writers.Put(w)
+	}()
+	if err := content(w); err != nil {
+		return err
+	}
+	return w.Flush() //nolint:wrapcheck // an fs.PathError says enough
 }
 
 // Write appends to the content.
