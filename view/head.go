@@ -14,8 +14,8 @@ import (
 const startLayout = "2006-01-02 15:04Z"
 
 // Head returns what became of the run as lines, the more important ones first:
-// its ID and title, its status, what is at work, the latest decision of each workflow that
-// it is in. Now is the present time, for a run that goes on.
+// its ID and title, its status, what is at work and how far it says it is, the
+// latest decision of each workflow that it is in. Now is the present time, for a run that goes on.
 func (m *Moment) Head(s Style, now time.Time) []string {
 	state := &m.bundle.State
 	facts := []string{
@@ -29,6 +29,9 @@ func (m *Moment) Head(s Style, now time.Time) []string {
 	lines := []string{name, strings.Join(facts, " · ")}
 	if m.step == 0 && state.CurrentNode != "" {
 		lines = append(lines, m.atWork())
+	}
+	if m.step == 0 {
+		lines = append(lines, m.trackLines(s, now)...)
 	}
 	lines = append(lines, m.decisionLines()...)
 	for i, l := range lines {
@@ -53,6 +56,24 @@ func (m *Moment) progress() string {
 func (m *Moment) atWork() string {
 	s := &m.bundle.State
 	return strings.TrimSpace("at work   " + Plain(s.CurrentNode) + "  " + Plain(s.StatusDetail))
+}
+
+// maxTracks bounds the lines about progress: a head leaves room for the graph.
+const maxTracks = 5
+
+// trackLines has one line for each track, the ones that need somebody first.
+func (m *Moment) trackLines(s Style, now time.Time) []string {
+	const margin = "progress  "
+	inner := s
+	inner.Width = s.width() - len(margin)
+	var lines []string
+	for i, t := range byUrgency(m.tracks) {
+		if i == maxTracks {
+			return append(lines, strings.TrimSpace(omitted(len(m.tracks)-i)))
+		}
+		lines = append(lines, margin+ProgressLine(t, now, !m.Ended(), inner))
+	}
+	return lines
 }
 
 // decisionLines has one line for each workflow around the position that chose,

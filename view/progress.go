@@ -120,3 +120,12 @@ func (t *Tracks) Track(key string) (Track, bool) {
 	}
 	return Track{Key: key, Since: track.Since, Samples: slices.Clone(track.Samples)}, true
 }
+
+// tracksOf reads the tracks of a recorded run.
+func tracksOf(b *runbundle.Bundle) []Track {
+	var t Tracks
+	for _, e := range b.Events {
+		t.Add(e)
+	}
+	return t.List()
+}

@@ -90,8 +90,7 @@ func (e *Estimate) text(now time.Time, last Sample) string {
 // first, in at most 4,000 characters. What does not fit is counted. The time of
 // the next look is told unless it is zero.
 func ProgressReport(tracks []Track, now, next time.Time) string {
-	sorted := slices.Clone(tracks)
-	slices.SortStableFunc(sorted, func(a, b Track) int { return cmp.Compare(urgency(a), urgency(b)) })
+	sorted := byUrgency(tracks)
 	tail := ""
 	if !next.IsZero() {
 		tail = "next check at " + clock.Format(next) + "\n"
@@ -117,7 +116,14 @@ func omitted(n int) string {
 	return fmt.Sprintf("… and %d more\n", n)
 }
 
-// urgency orders the tracks of a report.
+// byUrgency returns the tracks with those first that need somebody.
+func byUrgency(tracks []Track) []Track {
+	sorted := slices.Clone(tracks)
+	slices.SortStableFunc(sorted, func(a, b Track) int { return cmp.Compare(urgency(a), urgency(b)) })
+	return sorted
+}
+
+// urgency is how early a track is shown.
 func urgency(t Track) int {
 	switch status := t.last().Status; {
 	case t.Key == overall:

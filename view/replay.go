@@ -26,6 +26,7 @@ func (*StepError) ErrorCode() string { return "step_not_found" }
 type Replay struct {
 	bundle *runbundle.Bundle
 	graph  *composed
+	tracks []Track
 }
 
 // NewReplay prepares a run. The bundle must not change any more. A graph that
@@ -35,11 +36,11 @@ func NewReplay(b *runbundle.Bundle) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Replay{b, compose(g)}, nil
+	return &Replay{b, compose(g), tracksOf(b)}, nil
 }
 
 // With is the same run after more of it was recorded.
-func (r *Replay) With(b *runbundle.Bundle) *Replay { return &Replay{b, r.graph} }
+func (r *Replay) With(b *runbundle.Bundle) *Replay { return &Replay{b, r.graph, tracksOf(b)} }
 
 // RunID is the ID of the run.
 func (r *Replay) RunID() string { return r.bundle.State.RunID }

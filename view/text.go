@@ -12,22 +12,30 @@ import (
 // sequences are gone, line breaks and tabs are spaces, and what else commands a
 // terminal or turns the direction of writing is replaced by U+FFFD.
 func Plain(text string) string {
-	return strings.Join(strings.Fields(clean(text, ' ')), " ")
+	return strings.Join(strings.Fields(clean(text, ' ', ' ')), " ")
 }
 
 // PlainLines is Plain for text that keeps its lines and indentation.
 func PlainLines(text string) string {
-	return strings.TrimRight(clean(strings.ReplaceAll(text, "\r\n", "\n"), '\n'), "\n")
+	return strings.TrimRight(clean(strings.ReplaceAll(text, "\r\n", "\n"), '\n', ' '), "\n")
 }
 
-// clean replaces what must not reach a terminal; newline stands for a line
-// break.
-func clean(text string, newline rune) string {
+// PlainOutput is Plain for the output of a program while it runs: line breaks and
+// tabs stay, and a carriage return begins a line, so that nothing is overwritten.
+func PlainOutput(text string) string {
+	return clean(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), '\n', '\t')
+}
+
+// clean replaces what must not reach a terminal; newline stands for a line break
+// and tab for a tab.
+func clean(text string, newline, tab rune) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
 			return newline
-		case r == '\t' || r == '\r':
+		case r == '\t':
+			return tab
+		case r == '\r':
 			return ' '
 		case unicode.IsControl(r) || steers(r):
 			return unicode.ReplacementChar

@@ -29,6 +29,21 @@ func TestPlainLinesKeepsLinesAndIndentation(t *testing.T) {
 	}
 }
 
+func TestPlainOutputKeepsTabsAndBeginsLines(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"a\tb\n\n c\n":               "a\tb\n\n c\n",
+		"10%\r20%\r\ndone":           "10%\n20%\ndone",
+		"\x1b[2K\x1b[31mred\x1b[0m":  "red",
+		"\x1b]0;a\tb\x07c\x07d\x1be": "c\uFFFDd",
+		"\u202e\xff\x00\x7f\u0085":   "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD",
+	} {
+		if got := PlainOutput(in); got != want {
+			t.Errorf("PlainOutput(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestFitCountsCells(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,0 +1,70 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"piworkflows/runbundle"
+)
+
+// tell publishes progress of the attempt that goes on.
+func (s *story) tell(node, key string, after time.Duration, data string) {
+	s.now = s.now.Add(after)
+	s.append(runbundle.Draft{NodeID: node, AttemptID: s.attempt(), Payload: runbundle.UpdatePublished{
+		UpdateID: "upd_1", Kind: "progress", Key: key, Data: json.RawMessage(data),
+	}})
+}
+
+// progressLines returns the lines of the drawing that are about progress, and
+// the one after them.
+func progressLines(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "progress  ") || strings.HasPrefix(line, "… and") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func TestProgressOfARun(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	s.enter("runCheck", "action")
+	count := func(n int, more string) string {
+		return fmt.Sprintf(`{"schema":"pi-workflows.progress.v1","status":"running","label":"Tests","completed":%d,"total":80,"unit":"files"%s}`, n, more)
+	}
+	s.tell("runCheck", "tests", 0, count(0, ""))
+	s.tell("runCheck", "tests", 10*time.Second, count(10, ""))
+	s.tell("runCheck", "tests", 10*time.Second, count(20, ""))
+	s.tell("runCheck", "stuck", time.Second, `{"schema":"pi-workflows.progress.v1","status":"blocked"}`)
+	want := "progress  stuck · blocked · ETA unavailable (progress is blocked)\nprogress  Tests · 20/80 files · ETA 1m\n"
+	text := draw(t, s.read(), RunOptions{})
+	if got := progressLines(text); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+	s.leave("runCheck", time.Second, runbundle.NodeEnded{Outcome: "ok", Output: json.RawMessage(`{}`)})
+	if got := progressLines(draw(t, s.read(), RunOptions{Step: 1})); got != "" {
+		t.Errorf("after a step: %s", got)
+	}
+	s.append(runbundle.Draft{Payload: runbundle.RunEnded{Status: runbundle.Completed}})
+	if got := progressLines(draw(t, s.read(), RunOptions{})); got != "progress  stuck · blocked\nprogress  Tests · 20/80 files\n" {
+		t.Errorf("after the end: %s", got)
+	}
+}
+
+func TestProgressLeavesRoomForTheGraph(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	s.enter("runCheck", "action")
+	for i := range 7 {
+		s.tell("runCheck", fmt.Sprint("k", i), 0, `{"schema":"pi-workflows.progress.v1","status":"running","label":"`+strings.Repeat("long ", 30)+`"}`)
+	}
+	text := progressLines(draw(t, s.read(), RunOptions{}))
+	if strings.Count(text, "\n") != 6 || !strings.HasSuffix(text, "… and 2 more\n") {
+		t.Errorf("%s", text)
+	}
+}
