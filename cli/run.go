@@ -89,8 +89,10 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source, who age
 	if err != nil {
 		return err
 	}
-	p := &runProgress{app: a, palette: a.ProgressStyle().Palette}
-	o := host.Options{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(), Agents: agents.executor, Observe: p.hear}
+	o := host.Options{
+		Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(),
+		Agents: agents.executor, Notifier: &teller{app: a}, Observe: a.runProgress().hear,
+	}
 	if err := host.CheckRun(ctx, o, name, input); err != nil {
 		return err
 	}
@@ -140,50 +142,3 @@ func failureOf(r engine.Result) error {
 	}
 	return &RunError{r.RunID, r.Status, r.ErrorCode, r.Error}
 }
-
-// runProgress tells on stderr how a run goes on, one line for each event.
-type runProgress struct {
-	app     *App
-	palette view.Palette
-}
-
-func (p *runProgress) hear(e host.RunEvent) {
-	payload, err := e.Event.Decode()
-	if err != nil {
-		return // progress is a courtesy; the record is checked by its readers
-	}
-	node := view.Plain(e.Event.NodeID)
-	switch said := payload.(type) {
-	case runbundle.RunStarted:
-		p.linef("run %s", e.RunID)
-	case runbundle.NodeStarted:
-		if detail := view.Plain(said.StatusDetail); detail != "" {
-			p.linef("  %s %s  %s", p.palette.Warm("●"), node, detail)
-		}
-	case runbundle.NodeEnded:
-		p.linef("  %s %s  %s", view.Mark(said.Outcome, p.palette), node, p.palette.Dim(endText(said)))
-	case runbundle.RunEnded:
-		p.linef("%s", endLine(said, p.palette))
-	}
-}
-
-// progressCells keeps a line of progress short.
-const progressCells = 60
-
-func endText(n runbundle.NodeEnded) string {
-	text := view.Duration(durationOf(n.DurationMs))
-	if n.Outcome != runbundle.OutcomeOK {
-		return text + "  " + view.Fit(view.Plain(n.Error), progressCells)
-	}
-	return text + "  " + view.Preview(n.Output, progressCells)
-}
-
-func endLine(e runbundle.RunEnded, p view.Palette) string {
-	text := view.Status(e.Status, false, p)
-	if e.WaitingOn != "" {
-		text += " at " + view.Plain(e.WaitingOn)
-	}
-	return text
-}
-
-func (p *runProgress) linef(format string, args ...any) { p.app.sayf(format, args...) }

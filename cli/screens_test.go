@@ -200,6 +200,10 @@ func someBundle() *runbundle.Bundle {
 				AttemptID: "a1", NodeID: "hello", NodeType: "compute", Outcome: "ok", StartedAt: start,
 				FinishedAt: runbundle.At(epoch.Add(9 * time.Millisecond)), Output: json.RawMessage(`{"greeting":"hello Ada"}`),
 			}},
+			Updates: []runbundle.Update{{
+				Type: "progress", Key: "overall", NodeID: "hello", At: runbundle.At(epoch.Add(5 * time.Millisecond)),
+				Data: json.RawMessage(`{"schema":"pi-workflows.progress.v1","status":"running","completed":1,"total":2,"unit":"words"}`),
+			}},
 		},
 	}
 }

@@ -28,6 +28,9 @@ type viewResult struct {
 	// Graph is the recorded definition (workflow.json of the bundle).
 	Graph json.RawMessage `json:"graph"`
 	Steps []stepLine      `json:"steps"`
+	// Updates are the latest of each type and key, in the order of their places in
+	// the trace.
+	Updates []updateLine `json:"updates"`
 }
 
 type viewFlags struct {
@@ -87,6 +90,6 @@ func (a *App) printRunJSON(b *runbundle.Bundle, step int) error {
 	}
 	return a.printJSON(viewResult{
 		schema("view"), s.RunID, s.WorkflowName, s.RunTitle, statusOf(b), s.StartedAt, s.FinishedAt, s.CurrentNode,
-		s.WaitingOn, s.Error, s.ErrorCode, s.FinalOutput, b.Dir, b.Workflow, stepsOf(steps),
+		s.WaitingOn, s.Error, s.ErrorCode, s.FinalOutput, b.Dir, b.Workflow, stepsOf(steps), updatesOf(s.Updates),
 	})
 }

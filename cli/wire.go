@@ -134,6 +134,22 @@ func stepsOf(list []runbundle.Step) []stepLine {
 	return lines
 }
 
+type updateLine struct {
+	Type string          `json:"type"`
+	Key  string          `json:"key"`
+	Node string          `json:"node"`
+	At   runbundle.Time  `json:"at"`
+	Data json.RawMessage `json:"data"`
+}
+
+func updatesOf(list []runbundle.Update) []updateLine {
+	lines := make([]updateLine, len(list))
+	for i, u := range list {
+		lines[i] = updateLine{u.Type, u.Key, u.NodeID, u.At, u.Data}
+	}
+	return lines
+}
+
 type pendingLine struct {
 	Controller string `json:"controller"`
 	Key        string `json:"key"`

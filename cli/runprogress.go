@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"time"
+
+	"piworkflows/host"
+	"piworkflows/runbundle"
+	"piworkflows/view"
+)
+
+// runProgress tells on stderr how a run goes on, one line for each event.
+type runProgress struct {
+	app     *App
+	style   view.Style
+	palette view.Palette
+	// tracks are the pieces of work that told how far they are, and shown is what
+	// was shown of each.
+	tracks view.Tracks
+	shown  map[string]view.Sample
+}
+
+func (a *App) runProgress() *runProgress {
+	style := a.ProgressStyle()
+	return &runProgress{app: a, style: style, palette: style.Palette, shown: map[string]view.Sample{}}
+}
+
+func (p *runProgress) hear(e host.RunEvent) {
+	payload, err := e.Event.Decode()
+	if err != nil {
+		return // progress is a courtesy; the record is checked by its readers
+	}
+	node := view.Plain(e.Event.NodeID)
+	switch said := payload.(type) {
+	case runbundle.RunStarted:
+		p.linef("run %s", e.RunID)
+	case runbundle.NodeStarted:
+		if detail := view.Plain(said.StatusDetail); detail != "" {
+			p.linef("  %s %s  %s", p.palette.Warm("●"), node, detail)
+		}
+	case runbundle.UpdatePublished:
+		p.tracks.Add(e.Event)
+		p.tellTracks(p.news)
+	case runbundle.NodeEnded:
+		p.tellTracks(p.untold)
+		p.linef("  %s %s  %s", view.Mark(said.Outcome, p.palette), node, p.palette.Dim(endText(said)))
+	case runbundle.RunEnded:
+		p.linef("%s", endLine(said, p.palette))
+	}
+}
+
+// progressCells keeps a line of progress short.
+const progressCells = 60
+
+func endText(n runbundle.NodeEnded) string {
+	text := view.Duration(durationOf(n.DurationMs))
+	if n.Outcome != runbundle.OutcomeOK {
+		return text + "  " + view.Fit(view.Plain(n.Error), progressCells)
+	}
+	return text + "  " + view.Preview(n.Output, progressCells)
+}
+
+func endLine(e runbundle.RunEnded, p view.Palette) string {
+	text := view.Status(e.Status, false, p)
+	if e.WaitingOn != "" {
+		text += " at " + view.Plain(e.WaitingOn)
+	}
+	return text
+}
+
+func (p *runProgress) linef(format string, args ...any) { p.app.sayf(format, args...) }
+
+// progressPause keeps a track that moves fast to a line a second.
+const progressPause = time.Second
+
+// tellTracks shows the tracks that are to be shown.
+func (p *runProgress) tellTracks(wanted func(view.Track) bool) {
+	for _, t := range p.tracks.List() {
+		if !wanted(t) {
+			continue
+		}
+		now := t.Samples[len(t.Samples)-1]
+		p.shown[t.Key] = now
+		style := p.style
+		style.Width = max(0, style.Width-len(trackMargin))
+		p.linef("%s%s", trackMargin, view.ProgressLine(t, now.At, true, style))
+	}
+}
+
+// trackMargin is where the lines of nodes have their names.
+const trackMargin = "    "
+
+// untold reports whether the newest of a track was not shown.
+func (p *runProgress) untold(t view.Track) bool {
+	before, was := p.shown[t.Key]
+	return !was || !before.At.Equal(t.Samples[len(t.Samples)-1].At)
+}
+
+// news reports whether a track is worth a line now: it is new, it changed its
+// status or phase, or the last line is a while ago.
+func (p *runProgress) news(t view.Track) bool {
+	before, was := p.shown[t.Key]
+	now := t.Samples[len(t.Samples)-1]
+	return !was || now.Status != before.Status || now.Phase != before.Phase || now.At.Sub(before.At) >= progressPause
+}

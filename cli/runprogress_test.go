@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piworkflows/engine"
+	"piworkflows/host"
+	"piworkflows/runbundle"
+	"piworkflows/workflow"
+)
+
+// heard is what a run tells on stderr.
+type heard struct {
+	t   *testing.T
+	p   *runProgress
+	seq int64
+}
+
+func (h *heard) event(at time.Duration, payload runbundle.Payload) {
+	h.t.Helper()
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.seq++
+	h.p.hear(host.RunEvent{RunID: "r", Event: runbundle.Event{
+		Seq: h.seq, At: runbundle.At(epoch.Add(at)), RunID: "r", Type: payload.Type(), NodeID: "a", AttemptID: "1", Payload: raw,
+	}})
+}
+
+// progress publishes progress of a key.
+func (h *heard) progress(at time.Duration, key, more string) {
+	h.t.Helper()
+	data := fmt.Sprintf(`{"schema":%q,%s}`, workflow.ProgressSchema, more)
+	h.event(at, runbundle.UpdatePublished{UpdateID: "u", Kind: workflow.UpdateProgress, Key: key, Data: json.RawMessage(data)})
+}
+
+// A track that moves fast gets a line a second, and whenever something about it
+// changes.
+func TestProgressOfARunIsToldInTime(t *testing.T) {
+	t.Parallel()
+	a, out, errs := screen()
+	h := &heard{t: t, p: a.runProgress()}
+	count := func(n int, status string) string {
+		return fmt.Sprintf(`"status":%q,"completed":%d,"unit":"files"`, status, n)
+	}
+	h.progress(0, "k", count(1, "running"))
+	for i := range 9 {
+		h.progress(time.Duration(i+1)*100*time.Millisecond, "k", count(i+2, "running"))
+	}
+	h.progress(1000*time.Millisecond, "k", count(11, "running"))
+	h.progress(1100*time.Millisecond, "other", count(1, "running"))
+	h.progress(1200*time.Millisecond, "k", count(12, "blocked"))
+	h.progress(1300*time.Millisecond, "k", count(13, "blocked")+`,"phase":"p"`)
+	h.progress(1400*time.Millisecond, "k", count(14, "blocked")+`,"phase":"p"`)
+	h.progress(1500*time.Millisecond, "bad", `"status":"on"`)
+	h.event(1600*time.Millisecond, runbundle.UpdatePublished{UpdateID: "u", Kind: "note", Key: "k", Data: json.RawMessage(`{}`)})
+	h.event(1700*time.Millisecond, runbundle.NodeEnded{Outcome: "ok", DurationMs: 1700, Output: json.RawMessage(`1`)})
+	want := `    k · 1 files · ETA unavailable (total is unknown)
+    k · 11 files · ETA unavailable (total is unknown)
+    other · 1 files · ETA unavailable (total is unknown)
+    k · 12 files · ETA unavailable (progress is blocked)
+    k · 13 files · p · elapsed 2s
+    k · 14 files · p · elapsed 2s
+  ✓ a  1.7s  1
+`
+	if diff := cmp.Diff(want, errs.String()); diff != "" || out.Len() > 0 {
+		t.Errorf("%s%s", diff, out)
+	}
+}
+
+func TestProgressOfARunFits(t *testing.T) {
+	t.Parallel()
+	a, _, errs := screen()
+	h := &heard{t: t, p: a.runProgress()}
+	h.progress(0, "k", `"status":"running","label":"`+strings.Repeat("long ", 30)+`"`)
+	golden(t, "screen-progress.txt", errs.String())
+}
+
+func TestMessagesReachTheTerminal(t *testing.T) {
+	t.Parallel()
+	a, out, errs := screen()
+	teller := &teller{app: a}
+	n := engine.Notification{RunID: "r", NodeID: "n", Occurrence: 1, Content: "one\x1b[31m\n\ttwo\x07"}
+	for range 2 { // it comes again after a crash
+		receipt, err := teller.Notify(t.Context(), n)
+		if err != nil || receipt.NotificationID != n.ID() || receipt.TargetSessionID != "terminal" {
+			t.Errorf("%+v %v", receipt, err)
+		}
+	}
+	n.Occurrence = 2
+	if _, err := teller.Notify(t.Context(), n); err != nil {
+		t.Error(err)
+	}
+	message := "  » one\n     two\uFFFD\n"
+	if errs.String() != message+message || out.Len() > 0 {
+		t.Errorf("%q %q", errs, out)
+	}
+}
