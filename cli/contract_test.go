@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/host"
+	"piworkflows/workflow"
 )
 
 var contract = filepath.Join("..", "docs", "cli-json.md")
@@ -101,8 +104,14 @@ func jsonResults() map[string]func(a *App) error {
 		"run": func(a *App) error {
 			return a.printRun(host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
 		},
-		"runs":  func(a *App) error { return a.printRuns(someRunLines()) },
-		"view":  func(a *App) error { return a.printRunJSON(someBundle(), 0) },
+		"runs": func(a *App) error { return a.printRuns(someRunLines()) },
+		"view": func(a *App) error { return a.printRunJSON(someBundle(), 0) },
+		"logs": func(a *App) error {
+			p := &logPrinter{app: a, logs: &logs{bundle: someBundle(), notKept: 1}}
+			return errors.Join(p.piece(outputPiece{
+				Node: "check", Attempt: "0f6c1d2e-0000-4000-8000-000000000001", Stream: "stdout", Text: "ok  \tall\n", At: "2027-01-05T08:15:00.005Z",
+			}), p.end(context.Background()))
+		},
 		"graph": func(a *App) error { return a.showGraph("greet", "json", false) },
 		"bench": func(a *App) error { return a.printBench(someBench) },
 		"version": func(a *App) error {
@@ -136,7 +145,8 @@ func TestTheContractIsComplete(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile(`"schema": "([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
-		if !strings.HasPrefix(m[1], product+".cli.") && m[1] != "pi-workflows.definition-snapshot.v1" {
+		others := []string{"pi-workflows.definition-snapshot.v1", workflow.ProgressSchema}
+		if !strings.HasPrefix(m[1], product+".cli.") && !slices.Contains(others, m[1]) {
 			t.Errorf("schema %s is not one of ours", m[1])
 		}
 	}

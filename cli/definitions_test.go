@@ -164,7 +164,7 @@ var brokenWorkflow = &workflow.Definition{
 func testDefinitions() host.Definitions {
 	return host.Definitions{
 		Controllers: []*controller.Definition{controller.Define("echo", echo{})},
-		Workflows:   []*workflow.Definition{greetWorkflow, surveyWorkflow},
+		Workflows:   []*workflow.Definition{greetWorkflow, surveyWorkflow, buildWorkflow},
 	}
 }
 

@@ -54,6 +54,7 @@ func errorFields(err error) fields {
 		field(func(e *lease.LostError) fields { return fields{"what": e.What, "reason": e.Reason} }),
 		field(func(e *runqueue.NotFoundError) fields { return fields{"runId": e.RunID} }),
 		field(func(e *view.StepError) fields { return fields{"runId": e.RunID, "step": e.Step, "steps": e.Steps} }),
+		field(func(e *NodeError) fields { return fields{"runId": e.RunID, "node": view.Fit(e.Node, maxShownValue)} }),
 		field(func(e *RunError) fields { return fields{"runId": e.RunID, "status": e.Status, "runErrorCode": e.Code} }),
 		field(func(e *FileError) fields { return fields{"path": e.Path} }),
 		field(func(e *controller.EffectNotFoundError) fields { return effectFields(e.Ref, e.Effect) }),

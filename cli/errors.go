@@ -58,6 +58,7 @@ var codes = map[string]int{
 	"run_not_found":      exitNotFound,
 	"run_not_recorded":   exitNotFound,
 	"step_not_found":     exitNotFound,
+	"node_not_found":     exitNotFound,
 	"file_not_found":     exitNotFound,
 	"unknown_controller": exitNotFound,
 	"unknown_workflow":   exitNotFound,

@@ -105,6 +105,7 @@ func TestErrorFields(t *testing.T) {
 		{&lease.LostError{What: "w", Reason: lease.Taken}, `{"what":"w","reason":"taken"}`},
 		{&runqueue.NotFoundError{RunID: "r"}, `{"runId":"r"}`},
 		{&view.StepError{RunID: "r", Step: 2, Steps: 1}, `{"runId":"r","step":2,"steps":1}`},
+		{&NodeError{"r", "n"}, `{"node":"n","runId":"r"}`},
 		{&RunError{RunID: "r", Status: runbundle.Failed, Code: "c"}, `{"runId":"r","status":"failed","runErrorCode":"c"}`},
 		{&TimeoutError{For: "f", Last: "l", Timeout: time.Second}, `{"for":"f","last":"l","timeoutMs":1000}`},
 		{

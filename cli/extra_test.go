@@ -57,7 +57,7 @@ func TestACommandRunsAnother(t *testing.T) {
 	if !strings.HasPrefix(out.String(), "flowchart TD\n") {
 		t.Errorf("stdout is %q", out)
 	}
-	if diff := cmp.Diff("pi-workflows: no workflow is named \"nothing\": known are greet, survey\n", errs.String()); diff != "" {
+	if diff := cmp.Diff("pi-workflows: no workflow is named \"nothing\": known are build, greet, survey\n", errs.String()); diff != "" {
 		t.Errorf("stderr (-want +got):\n%s", diff)
 	}
 }

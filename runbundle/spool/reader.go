@@ -107,17 +107,12 @@ func (r *Reader) advance(take func(Piece) error) (more bool, err error) {
 
 // next returns the oldest file that was not opened yet.
 func (r *Reader) next() (string, error) {
-	entries, err := os.ReadDir(r.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("look for spooled output: %w", err)
-	}
-	at := slices.IndexFunc(entries, func(e fs.DirEntry) bool {
-		return e.Type().IsRegular() && strings.HasSuffix(e.Name(), suffix) && !r.known[e.Name()]
-	})
+	names, err := r.files()
+	at := slices.IndexFunc(names, func(name string) bool { return !r.known[name] })
 	if at < 0 {
-		return "", nil
+		return "", err
 	}
-	return entries[at].Name(), nil
+	return names[at], nil
 }
 
 // Close closes the file that is open.
@@ -180,4 +175,28 @@ func (o *opened) piece() (p Piece, is bool) {
 	return Piece{
 		NodeID: o.head.NodeID, AttemptID: o.head.AttemptID, At: at, Stream: line.Stream, Text: line.Text, Dropped: line.Dropped,
 	}, !o.bad
+}
+
+// Attempts returns the attempts whose output is spooled now, the oldest first.
+func (r *Reader) Attempts() ([]string, error) {
+	names, err := r.files()
+	for i, name := range names {
+		_, id, _ := strings.Cut(strings.TrimSuffix(name, suffix), "-")
+		names[i] = id
+	}
+	return names, err
+}
+
+// files lists the files of the spool.
+func (r *Reader) files() (names []string, err error) {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for spooled output: %w", err)
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), suffix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,23 @@ func TestReaderStopsWhereItsTakerDoes(t *testing.T) {
 	})
 	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
+	}
+}
+
+func TestAttemptsThatAreSpooled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s, r := spool.New(b.options), b.reader()
+	for _, id := range []string{"a-1", "b-2"} {
+		if got, err := r.Attempts(); err != nil || slices.Contains(got, id) {
+			t.Errorf("%v %v", got, err)
+		}
+		file := s.Attempt("n", id)
+		file.Write(spool.Stdout, []byte("x"))
+		file.Close()
+	}
+	if got, err := r.Attempts(); err != nil || !slices.Equal(got, []string{"a-1", "b-2"}) {
+		t.Errorf("%v %v", got, err)
 	}
 }
 

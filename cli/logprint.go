@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"piworkflows/runbundle/spool"
+	"piworkflows/view"
+)
+
+// logPrinter writes the output of a run as it comes.
+type logPrinter struct {
+	app   *App
+	logs  *logs
+	flags logsFlags
+	// write writes text for people.
+	write func(text string) error
+
+	all []outputPiece // of one result
+	// open is where the line came from that has no end yet.
+	open string
+}
+
+// piece writes a piece of output.
+func (p *logPrinter) piece(o outputPiece) error {
+	switch {
+	case p.app.JSON() && p.flags.follow:
+		return p.app.streamJSON(p.result(o))
+	case p.app.JSON():
+		p.all = append(p.all, o)
+		return nil
+	default:
+		return p.write(p.text(o))
+	}
+}
+
+func (p *logPrinter) result(list ...outputPiece) logsResult {
+	return logsResult{
+		schema("logs"), p.logs.bundle.State.RunID, statusOf(p.logs.bundle), append([]outputPiece{}, list...), p.logs.notKept,
+	}
+}
+
+// end tells how the run stands once all is written.
+func (p *logPrinter) end(ctx context.Context) error {
+	switch {
+	case p.app.JSON() && p.flags.follow:
+		return p.app.streamJSON(p.result())
+	case p.app.JSON():
+		return p.app.printJSON(p.result(p.all...))
+	}
+	if p.open != "" {
+		if err := p.write("\n"); err != nil {
+			return err
+		}
+	}
+	p.app.sayf("%s", p.summary(p.logs.held(ctx)))
+	return nil
+}
+
+// summary says what is shown and how more of it can be had.
+func (p *logPrinter) summary(held bool) string {
+	s := &p.logs.bundle.State
+	text := fmt.Sprintf("run %s is %s", s.RunID, strings.ReplaceAll(statusOf(p.logs.bundle), "_", " "))
+	switch {
+	case s.Status.Terminal() && !p.flags.follow:
+		text += ": this is what its record has"
+	case !s.Status.Terminal() && !held:
+		text += ", but no process runs it"
+	case !s.Status.Terminal():
+		text += ": go on with --follow"
+	}
+	if n := p.logs.notKept; n > 0 {
+		text += fmt.Sprintf("; what %s printed was not kept", plural(n, "step"))
+	}
+	return text
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// marks stand between the node and the text of a line.
+var marks = map[string]string{spool.Stderr: "!", streamError: "✗"}
+
+// text writes a piece for people.
+func (p *logPrinter) text(o outputPiece) string {
+	text := view.PlainOutput(o.Text)
+	if o.Dropped {
+		text = "… the rest was not kept\n"
+	}
+	var b strings.Builder
+	from := o.Attempt + " " + o.Stream
+	if p.open != "" && p.open != from {
+		b.WriteString("\n")
+		p.open = ""
+	}
+	for line := range strings.Lines(text) {
+		if p.open == "" {
+			b.WriteString(p.margin(o))
+		}
+		b.WriteString(line)
+		p.open = from
+		if strings.HasSuffix(line, "\n") {
+			p.open = ""
+		}
+	}
+	return b.String()
+}
+
+// margin is what a line begins with.
+func (p *logPrinter) margin(o outputPiece) string {
+	if p.flags.node != "" {
+		return ""
+	}
+	mark := marks[o.Stream]
+	if mark == "" {
+		mark = "|"
+	}
+	return p.app.Style().Palette.Dim(view.Plain(o.Node)+" "+mark) + " "
+}
