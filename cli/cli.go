@@ -184,7 +184,10 @@ func (a *App) addCommands(root *cobra.Command) {
 			a.reconcileCommand(), a.suspendCommand(), a.unsuspendCommand(), a.deleteCommand(), a.waitCommand(),
 			a.eventsCommand(), a.queueCommand(), a.effectsCommand(), a.freezeCommand(), a.unfreezeCommand(),
 		},
-		groupRuns:    {a.runCommand(), a.runsCommand(), a.viewCommand(), a.logsCommand(), a.graphCommand()},
+		groupRuns: {
+			a.runCommand(), a.runsCommand(), a.viewCommand(), a.logsCommand(), a.graphCommand(),
+			a.resumeCommand(), a.pauseCommand(), a.cancelCommand(), a.answerCommand(),
+		},
 		groupProgram: {a.benchCommand(), a.versionCommand()},
 	} {
 		for _, c := range commands {

@@ -102,7 +102,16 @@ func jsonResults() map[string]func(a *App) error {
 		},
 		"host": func(a *App) error { return a.printLeft(someSummary) },
 		"run": func(a *App) error {
-			return a.printRun(host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
+			return a.printRun("run", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
+		},
+		"resume": func(a *App) error {
+			return a.printRun("resume", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
+		},
+		"answer": func(a *App) error {
+			return a.printRun("answer", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
+		},
+		"cancel": func(a *App) error {
+			return a.printCancelled(cancelResult{schema("cancel"), someResult.RunID, "parked"})
 		},
 		"runs": func(a *App) error { return a.printRuns(someRunLines()) },
 		"view": func(a *App) error { return a.printRunJSON(someBundle(), 0) },
@@ -135,7 +144,7 @@ func TestTheContractIsComplete(t *testing.T) {
 	a, _, _ := screen()
 	for _, name := range leaves(a.root(nil)) {
 		family, _, _ := strings.Cut(name, " ")
-		if family != "help" && family != "completion" && jsonResults()[name] == nil && jsonResults()[family] == nil {
+		if family != "help" && family != "completion" && family != "pause" && jsonResults()[name] == nil && jsonResults()[family] == nil {
 			t.Errorf("command %s has no example", name)
 		}
 	}

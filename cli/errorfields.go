@@ -5,9 +5,11 @@ import (
 
 	"piworkflows/agent"
 	"piworkflows/controller"
+	"piworkflows/engine"
 	"piworkflows/host"
 	"piworkflows/internal/canonical"
 	"piworkflows/lease"
+	"piworkflows/runbundle"
 	"piworkflows/runqueue"
 	"piworkflows/view"
 	"piworkflows/workflow"
@@ -21,7 +23,7 @@ type fields = map[string]any
 // errorFields returns what the typed error within err knows, under the names
 // of the JSON contract.
 func errorFields(err error) fields {
-	for _, known := range []func(error) (fields, bool){
+	for _, known := range append(runErrorFields(), []func(error) (fields, bool){
 		field(func(e *controller.LimitError) fields {
 			return fields{"what": e.What, "limit": e.Limit, "size": e.Size, "unit": e.Unit}
 		}),
@@ -69,7 +71,7 @@ func errorFields(err error) fields {
 			return fields{"for": e.For, "last": e.Last, "timeoutMs": e.Timeout.Milliseconds()}
 		}),
 		field(func(e *UnfinishedError) fields { return fields{"failed": pendingsOf(e.Failed)} }),
-	} {
+	}...) {
 		if f, ok := known(err); ok {
 			return f
 		}
@@ -92,6 +94,24 @@ func effectFields(r controller.Ref, effect string) fields {
 	f := refFields(r)
 	f["effect"] = effect
 	return f
+}
+
+// runErrorFields are those of the errors about one run.
+func runErrorFields() []func(error) (fields, bool) {
+	return []func(error) (fields, bool){
+		field(func(e *runqueue.HeldError) fields { return fields{"runId": e.RunID, "holder": e.Holder} }),
+		field(func(e *runqueue.EndedError) fields { return fields{"runId": e.RunID, "status": e.Status} }),
+		field(func(e *runbundle.EndedError) fields { return fields{"runId": e.RunID, "status": e.Status} }),
+		field(func(e *runqueue.NotWaitingError) fields { return fields{"runId": e.RunID, "status": e.Status} }),
+		field(func(e *engine.NotWaitingError) fields { return fields{"runId": e.RunID, "status": e.Status} }),
+		field(func(e *host.NotRunningError) fields { return fields{"runId": e.RunID, "status": e.Status} }),
+		field(func(e *runqueue.ContinuedError) fields { return fields{"runId": e.RunID, "continuedBy": e.ContinuedBy} }),
+		field(func(e *runqueue.ChildRunError) fields { return fields{"runId": e.RunID, "childOf": e.ChildOf} }),
+		field(func(e *engine.SourceChangedError) fields {
+			return fields{"runId": e.RunID, "differences": e.Differences}
+		}),
+		field(func(e *engine.NodeGoneError) fields { return fields{"runId": e.RunID, "node": e.Node} }),
+	}
 }
 
 func refFields(r controller.Ref) fields { return fields{"controller": r.Controller, "key": r.Key} }

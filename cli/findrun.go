@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"piworkflows/host"
 	"piworkflows/runbundle"
@@ -29,25 +27,5 @@ func findRun(ctx context.Context, paths host.Paths, s host.Store, runID string) 
 	if err != nil {
 		return nil, err
 	}
-	return nil, &NotRecordedError{runID, row.Status, paths.Runs}
+	return nil, &host.NotRecordedError{RunID: runID, Status: row.Status, Runs: paths.Runs}
 }
-
-// NotRecordedError says that a run has no record to look at.
-type NotRecordedError struct {
-	RunID  string
-	Status runqueue.Status
-	Runs   string
-}
-
-func (e *NotRecordedError) Error() string {
-	next := "start a host"
-	if e.Status.Final() {
-		next = "name the right folder with --runs"
-	}
-	return strings.Join([]string{
-		fmt.Sprintf("run %s is %s", e.RunID, e.Status), "it has no record in " + e.Runs, next,
-	}, ": ")
-}
-
-// ErrorCode is the stable code of the error.
-func (*NotRecordedError) ErrorCode() string { return "run_not_recorded" }

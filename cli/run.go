@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,11 +17,13 @@ import (
 
 type runResult struct {
 	head
-	RunID       string           `json:"runId"`
-	Status      runbundle.Status `json:"status"`
-	FinalOutput json.RawMessage  `json:"finalOutput,omitempty"`
-	WaitingOn   string           `json:"waitingOn,omitempty"`
-	Error       string           `json:"error,omitempty"`
+	RunID  string           `json:"runId"`
+	Status runbundle.Status `json:"status"`
+	// Parked says that the run has no end and can be resumed.
+	Parked      bool            `json:"parked,omitempty"`
+	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
+	WaitingOn   string          `json:"waitingOn,omitempty"`
+	Error       string          `json:"error,omitempty"`
 	// Bundle is the folder of the record.
 	Bundle string `json:"bundle"`
 }
@@ -89,10 +90,7 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source, who age
 	if err != nil {
 		return err
 	}
-	o := host.Options{
-		Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(),
-		Agents: agents.executor, Notifier: &teller{app: a}, Observe: a.runProgress().hear,
-	}
+	o := a.runOptions(paths, catalog, agents)
 	if err := host.CheckRun(ctx, o, name, input); err != nil {
 		return err
 	}
@@ -101,10 +99,7 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source, who age
 		if err != nil {
 			return err
 		}
-		if err := a.printRun(paths, result); err != nil {
-			return err
-		}
-		return cmp.Or(failureOf(result), agents.leftover(result))
+		return a.concludeRun("run", paths, result, agents)
 	})
 }
 
@@ -122,10 +117,11 @@ func (a *App) runInput(from source) (json.RawMessage, error) {
 	return input, nil
 }
 
-func (a *App) printRun(paths host.Paths, r engine.Result) error {
+// printRun writes the result of a command that followed a run.
+func (a *App) printRun(command string, paths host.Paths, r engine.Result) error {
 	if a.flags.json() {
 		return a.printJSON(runResult{
-			schema("run"), r.RunID, r.Status, r.FinalOutput, r.WaitingOn, r.Error, filepath.Join(paths.Runs, r.RunID),
+			schema(command), r.RunID, r.Status, r.Parked, r.FinalOutput, r.WaitingOn, r.Error, filepath.Join(paths.Runs, r.RunID),
 		})
 	}
 	if len(r.FinalOutput) == 0 {
@@ -134,10 +130,18 @@ func (a *App) printRun(paths host.Paths, r engine.Result) error {
 	return a.print(view.Document(r.FinalOutput) + "\n")
 }
 
-// failureOf is the error of a run that did not succeed. A run that waits did
-// what it could.
+// runOptions are those of a run in this process.
+func (a *App) runOptions(paths host.Paths, catalog *host.Catalog, who agents) host.Options {
+	return host.Options{
+		Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(),
+		Agents: who.executor, Notifier: &teller{app: a}, Observe: a.runProgress().hear,
+	}
+}
+
+// failureOf is the error of a run that did not succeed. A run that waits or is
+// parked did what it could.
 func failureOf(r engine.Result) error {
-	if r.Status == runbundle.Completed || r.Status == runbundle.Waiting {
+	if r.Status == runbundle.Completed || r.Status == runbundle.Waiting || r.Parked {
 		return nil
 	}
 	return &RunError{r.RunID, r.Status, r.ErrorCode, r.Error}

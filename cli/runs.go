@@ -25,7 +25,7 @@ const scannedRuns = 1000
 
 // runStatuses are what runLine.Status may be.
 var runStatuses = []string{
-	"queued", "parked", "running", "waiting", "completed", "failed", "timed_out", "cancelled", "interrupted",
+	"queued", "parked", "running", "waiting", "answered", "completed", "failed", "timed_out", "cancelled", "interrupted",
 }
 
 type runsFlags struct {
@@ -115,7 +115,7 @@ func listRuns(ctx context.Context, paths host.Paths, s host.Store, f runsFlags) 
 // read, leaves what the row knows.
 func runLineOf(row runqueue.Row, root string) runLine {
 	line := runLine{
-		RunID: row.RunID, Workflow: row.Workflow, Status: string(row.Status), CreatedAt: clock.Format(row.CreatedAt),
+		RunID: row.RunID, Workflow: row.Workflow, Status: host.RunStatus(row, nil), CreatedAt: clock.Format(row.CreatedAt),
 		ChildOf: row.ChildOf, Attempt: row.Attempt, Error: row.Error,
 	}
 	b, err := runbundle.Read(filepath.Join(root, row.RunID))
@@ -125,7 +125,7 @@ func runLineOf(row runqueue.Row, root string) runLine {
 		}
 		return line
 	}
-	line.Status, line.Steps = statusOf(b), len(b.State.Steps)
+	line.Status, line.Steps = host.RunStatus(row, b), len(b.State.Steps)
 	line.StartedAt = b.State.StartedAt.String()
 	if b.State.Status.Terminal() {
 		line.FinishedAt = b.State.FinishedAt.String()

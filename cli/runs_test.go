@@ -37,7 +37,7 @@ func TestARunWithoutARecordIsTold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.launch(otherRun)
-	if got := h.do(exitDone, "runs", "-o", "json"); !strings.Contains(got, `"status": "running"`) {
+	if got := h.do(exitDone, "runs", "-o", "json"); !strings.Contains(got, `"status": "interrupted"`) {
 		t.Errorf("runs = %s", got)
 	}
 	h.do(exitNotFound, "view", otherRun)
@@ -67,7 +67,7 @@ func TestNotRecordedErrorTellsTheNextStep(t *testing.T) {
 	for status, want := range map[runqueue.Status]string{
 		runqueue.Queued: "start a host", runqueue.Failed: "name the right folder with --runs",
 	} {
-		err := &NotRecordedError{otherRun, status, "/runs"}
+		err := &host.NotRecordedError{RunID: otherRun, Status: status, Runs: "/runs"}
 		if !strings.HasSuffix(err.Error(), want) || exitCode(err) != exitNotFound {
 			t.Errorf("%s: %v, exit code %d", status, err, exitCode(err))
 		}

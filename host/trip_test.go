@@ -36,33 +36,33 @@ func newTrip() *trip {
 }
 
 // stay makes the trip end its wandering at once.
-func (t *trip) stay() *trip {
-	close(t.home)
-	return t
+func (tr *trip) stay() *trip {
+	close(tr.home)
+	return tr
 }
 
-func (t *trip) note(list *[]string, what string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (tr *trip) note(list *[]string, what string) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
 	*list = append(*list, what)
 }
 
 // nodes are those that ran here, in order.
-func (t *trip) nodes() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.ran)
+func (tr *trip) nodes() []string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return slices.Clone(tr.ran)
 }
 
-func (t *trip) cleanedUp() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Clone(t.cleaned)
+func (tr *trip) cleanedUp() []string {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return slices.Clone(tr.cleaned)
 }
 
-func (t *trip) definition() *workflow.Definition {
+func (tr *trip) definition() *workflow.Definition {
 	return &workflow.Definition{
-		Name: "trip", Revision: t.revision, StartAt: "pack",
+		Name: "trip", Revision: tr.revision, StartAt: "pack",
 		Input: func(_ context.Context, raw json.RawMessage) (json.RawMessage, error) {
 			if string(raw) == `"refused"` {
 				return nil, errors.New("not that")
@@ -71,14 +71,14 @@ func (t *trip) definition() *workflow.Definition {
 		},
 		Nodes: []workflow.Node{
 			workflow.Compute{ID: "pack", Run: func(context.Context, *workflow.Context) (any, error) {
-				t.note(&t.ran, "pack")
+				tr.note(&tr.ran, "pack")
 				return "bag", nil
 			}},
 			workflow.Compute{ID: "wander", Run: func(ctx context.Context, c *workflow.Context) (any, error) {
-				t.note(&t.ran, "wander")
-				t.wandering <- c.RunID
+				tr.note(&tr.ran, "wander")
+				tr.wandering <- c.RunID
 				select {
-				case <-t.home:
+				case <-tr.home:
 					return "tired", nil
 				case <-ctx.Done():
 					return nil, context.Cause(ctx)
@@ -86,13 +86,13 @@ func (t *trip) definition() *workflow.Definition {
 			}},
 			workflow.Checkpoint{ID: "ask", Summary: "where to?"},
 			workflow.Compute{ID: "arrive", Run: func(_ context.Context, c *workflow.Context) (any, error) {
-				t.note(&t.ran, "arrive")
+				tr.note(&tr.ran, "arrive")
 				return c.Input, nil
 			}},
 		},
 		Edges: []workflow.Edge{{From: "pack", To: "wander"}, {From: "wander", To: "ask"}, {From: "ask", To: "arrive"}},
 		Cleanup: func(_ context.Context, c *workflow.Context) error {
-			t.note(&t.cleaned, c.RunID)
+			tr.note(&tr.cleaned, c.RunID)
 			return nil
 		},
 	}
@@ -133,7 +133,9 @@ func (w *world) parked(t *testing.T, way *trip) (runID string) {
 	o := w.options()
 	runs := make(chan *engine.Run, 1)
 	o.Control = func(r *engine.Run) { runs <- r }
-	ended := goes(func() (engine.Result, error) { return host.RunWorkflow(t.Context(), o, w.store, "trip", []byte(`"south"`)) })
+	ended := goes(func() (engine.Result, error) {
+		return host.RunWorkflow(t.Context(), o, w.store, "trip", []byte(`"south"`))
+	})
 	runID = await(t, way.wandering)
 	await(t, runs).Park()
 	end := await(t, ended)
@@ -201,10 +203,10 @@ func (w *world) mustBe(t *testing.T, runID string, row runqueue.Status, bundle r
 }
 
 // mustHaveRun checks which nodes ran in this process.
-func (t *trip) mustHaveRun(tt *testing.T, want ...string) {
-	tt.Helper()
-	if got := t.nodes(); !slices.Equal(got, want) {
-		tt.Errorf("nodes %v ran, want %v", got, want)
+func (tr *trip) mustHaveRun(t *testing.T, want ...string) {
+	t.Helper()
+	if got := tr.nodes(); !slices.Equal(got, want) {
+		t.Errorf("nodes %v ran, want %v", got, want)
 	}
 }
 
