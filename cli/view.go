@@ -3,12 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"piworkflows/host"
 	"piworkflows/runbundle"
 	"piworkflows/view"
+	"piworkflows/view/live"
 )
 
 type viewResult struct {
@@ -41,8 +44,10 @@ type viewFlags struct {
 func (a *App) viewCommand() *cobra.Command {
 	var f viewFlags
 	cmd := &cobra.Command{
-		Use:               "view RUN",
-		Short:             "Draw one run: its graph, the way it took, and its steps",
+		Use:   "view RUN",
+		Short: "Draw one run: its graph, the way it took, and its steps",
+		Long: "On a terminal the run is shown until you leave: go through its steps and nodes, open them,\n" +
+			"and see it go on. Elsewhere, and with --once, it is printed as it is now.",
 		Args:              exactArgs("RUN"),
 		ValidArgsFunction: a.complete(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,9 +61,7 @@ func (a *App) viewCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.full, "full", false, "draw what is in all included workflows, not only where the run is")
 	cmd.Flags().IntVar(&f.step, "step", 0, "as it was after step `n`, with that step in full")
-	// The drawing is always made once; the flag is for scripts that will still
-	// want that when a terminal gets a live view.
-	cmd.Flags().BoolVar(&f.once, "once", true, "draw once and end")
+	cmd.Flags().BoolVar(&f.once, "once", false, "print it and end, also on a terminal")
 	return cmd
 }
 
@@ -70,6 +73,9 @@ func (a *App) showRun(ctx context.Context, paths host.Paths, s host.Store, runID
 	if a.flags.json() {
 		return a.printRunJSON(b, f.step)
 	}
+	if !f.once && a.wholeScreen() {
+		return a.showLive(ctx, b, f)
+	}
 	text, err := view.Run(b, view.RunOptions{
 		DrawOptions: view.DrawOptions{Style: a.Style(), Folds: view.Folds{Full: f.full}}, Step: f.step, Now: a.o.Clock.Now(),
 	})
@@ -77,6 +83,19 @@ func (a *App) showRun(ctx context.Context, paths host.Paths, s host.Store, runID
 		return err
 	}
 	return a.print(text)
+}
+
+// wholeScreen reports whether a person sits at a terminal that can be drawn on.
+func (a *App) wholeScreen() bool {
+	in, ok := a.o.Stdin.(*os.File)
+	return ok && term.IsTerminal(int(in.Fd())) && a.Interactive() && a.o.Getenv("TERM") != "dumb"
+}
+
+func (a *App) showLive(ctx context.Context, b *runbundle.Bundle, f viewFlags) error {
+	return live.Run(ctx, live.Options{
+		Bundle: b, Step: f.step, Folds: view.Folds{Full: f.full}, Palette: a.palette(a.o.Stdout), Clock: a.o.Clock,
+		Input: a.o.Stdin, Output: a.o.Stdout, Environ: os.Environ(),
+	})
 }
 
 func (a *App) printRunJSON(b *runbundle.Bundle, step int) error {

@@ -7,6 +7,10 @@ import (
 	"slices"
 )
 
+// TraceFile is the file of a bundle that grows with the run: whoever watches it
+// knows when to call [Bundle.Next].
+const TraceFile = traceFile
+
 var errShrunk = errors.New("it is shorter than it was: lines that were whole are gone")
 
 // Next returns the bundle as it is now, having read only what was added since;

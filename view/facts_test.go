@@ -42,7 +42,7 @@ func TestAnEndlessOutputIsCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := block("output", text(output), Style{})
+		got := block("output", text(output), detailLines, Style{})
 		if strings.Contains(got, "the rest is in -o json") != cut {
 			t.Errorf("%d lines: cut is not %v", lines, cut)
 		}

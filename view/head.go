@@ -14,8 +14,9 @@ import (
 const startLayout = "2006-01-02 15:04Z"
 
 // Head returns what became of the run as lines, the more important ones first:
-// its ID and title, its status, what is at work and how far it says it is, the
-// latest decision of each workflow that it is in. Now is the present time, for a run that goes on.
+// its ID and title, its status, what is at work, the latest decision of each
+// workflow that it is in, how far the work says it is. Now is the present time,
+// for a run that goes on.
 func (m *Moment) Head(s Style, now time.Time) []string {
 	state := &m.bundle.State
 	facts := []string{
@@ -27,13 +28,13 @@ func (m *Moment) Head(s Style, now time.Time) []string {
 	}
 	name := s.Palette.Bold(Plain(state.RunID)) + gap + Plain(state.RunTitle)
 	lines := []string{name, strings.Join(facts, " · ")}
-	if m.step == 0 && state.CurrentNode != "" {
+	if m.AtWork() {
 		lines = append(lines, m.atWork())
 	}
+	lines = append(lines, m.decisionLines()...)
 	if m.step == 0 {
 		lines = append(lines, m.trackLines(s, now)...)
 	}
-	lines = append(lines, m.decisionLines()...)
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(s.fit(l, s.width()), " ")
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"piworkflows/runbundle"
@@ -123,3 +124,30 @@ func (m *Moment) took(now time.Time) time.Duration {
 	}
 	return end.Sub(s.StartedAt.Time)
 }
+
+// LastStep is the latest step of a node, counted from one; zero if it had none.
+func (m *Moment) LastStep(node string) int {
+	for i, s := range slices.Backward(m.steps) {
+		if s.NodeID == node {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// Around returns the paths of the groups that a node lies in, the innermost
+// first.
+func (r *Replay) Around(node string) []string {
+	n, ok := r.graph.index[node]
+	if !ok {
+		return nil
+	}
+	var paths []string
+	for s := r.graph.within[n]; s != root; s = r.graph.around[s] {
+		paths = append(paths, r.graph.scopes[s].path)
+	}
+	return paths
+}
+
+// Grouped reports whether the graph includes other workflows.
+func (r *Replay) Grouped() bool { return len(r.graph.Groups) > 0 }

@@ -42,7 +42,7 @@ func Run(b *runbundle.Bundle, o RunOptions) (string, error) {
 // foot shows the chosen step in full, or the result of the run.
 func (m *Moment) foot(s Style) string {
 	if m.step > 0 {
-		return m.Detail(m.step, s)
+		return m.Detail(m.step, detailLines, s)
 	}
 	return m.Result(s)
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"piworkflows/runbundle"
 )
@@ -13,6 +15,8 @@ import (
 const (
 	// previewCells is how much of an output or error a list of steps shows.
 	previewCells = 60
+	// bytesPerCell bounds how much of a long text is looked at for a part of it.
+	bytesPerCell = 16
 	// detailLines bounds how much of an output is shown in full.
 	detailLines = 200
 )
@@ -23,10 +27,31 @@ func (m *Moment) StepTable(first, last int, s Style) string {
 	if last == 0 {
 		return s.Palette.Dim("no step has ended yet") + "\n"
 	}
-	columns := []Column{
-		{Title: "STEP", Right: true}, {Title: "NODE", Flex: true}, {Title: "OUTCOME"},
-		{Title: "TOOK", Right: true}, {Title: "OUTPUT OR ERROR", Flex: true},
+	return Table(stepColumns, m.stepRows(first, last, s), s)
+}
+
+var stepColumns = []Column{
+	{Title: "STEP", Right: true}, {Title: "NODE", Flex: true}, {Title: "OUTCOME"},
+	{Title: "TOOK", Right: true}, {Title: "OUTPUT OR ERROR", Flex: true},
+}
+
+// StepLines is StepTable without titles, for a window that moves over the steps:
+// its columns stay where they are.
+func (m *Moment) StepLines(first, last int, s Style) []string {
+	if first >= last {
+		return nil
 	}
+	columns := slices.Clone(stepColumns)
+	for n, visits := range m.way.visits {
+		if visits > 0 {
+			columns[1].Min = max(columns[1].Min, Width(m.stepName(m.graph.Nodes[n].ID)))
+		}
+	}
+	columns[2].Min, columns[3].Min = len("x timed out"), len("59m59s")
+	return strings.Split(strings.TrimSuffix(Table(columns, m.stepRows(first, last, s), s), "\n"), "\n")[1:]
+}
+
+func (m *Moment) stepRows(first, last int, s Style) [][]string {
 	rows := make([][]string, 0, last-first)
 	for i, step := range m.steps[first:last] {
 		rows = append(rows, []string{
@@ -34,7 +59,7 @@ func (m *Moment) StepTable(first, last int, s Style) string {
 			stepTook(step), preview(step),
 		})
 	}
-	return Table(columns, rows, s)
+	return rows
 }
 
 // stepName is a node for people: its ID, or which border of a group it is.
@@ -69,26 +94,70 @@ func Preview(value json.RawMessage, cells int) string {
 	if string(value) == "null" {
 		return ""
 	}
-	return Fit(Plain(compact(value)), cells)
+	text := compact(value)
+	if most := cells * bytesPerCell; len(text) > most {
+		text = text[:most] // a cut character becomes a sign that is cut away
+	}
+	return Fit(Plain(text), cells)
 }
 
-// Detail shows one step in full, counted from one.
-func (m *Moment) Detail(step int, style Style) string {
+// Detail shows one step in full, counted from one: its times, its command, and
+// of its prompt, error and output each at most a number of lines; zero is all.
+func (m *Moment) Detail(step, lines int, style Style) string {
 	s := m.steps[step-1]
 	title := fmt.Sprintf("step %d  %s  %s %s after %s", step, m.stepName(s.NodeID),
 		Mark(s.Outcome, style.Palette), words(string(s.Outcome)), stepTook(s))
 	return style.fit(style.Palette.Bold(title), style.width()) + "\n" +
-		Facts([][2]string{{"started", s.StartedAt.String()}, {"command", command(s.Action)}}, style) +
-		block("prompt", text(s.Prompt), style) + block("error", s.Error, style) + block("output", text(s.Output), style)
+		Facts([][2]string{{"started", s.StartedAt.String()}, {"command", command(s.Action)}, {"folder", folder(s.Action)}}, style) +
+		block("prompt", text(s.Prompt), lines, style) + block("error", s.Error, lines, style) +
+		block("output", text(s.Output), lines, style)
 }
 
-// block shows a text in full, but not without end.
-func block(name, text string, style Style) string {
-	lines := strings.SplitAfterN(Block(name, PlainLines(text), style), "\n", detailLines+2)
-	if last := len(lines) - 1; last > detailLines && lines[last] != "" {
+// block shows a text in at most a number of lines; zero is all of it.
+func block(name, text string, most int, style Style) string {
+	if most == 0 {
+		return Block(name, PlainLines(text), style)
+	}
+	// What cannot be among these lines need not be folded.
+	bytes := (most + 1) * style.width() * bytesPerCell
+	lines := strings.SplitAfterN(Block(name, PlainLines(text[:min(len(text), bytes)]), style), "\n", most+2)
+	if last := len(lines) - 1; last > most && lines[last] != "" {
 		lines[last] = style.Palette.Dim(gap+"… the rest is in -o json") + "\n"
 	}
 	return strings.Join(lines, "")
+}
+
+// AtWork reports whether the moment is the present, and a node is at work.
+func (m *Moment) AtWork() bool { return m.step == 0 && m.bundle.State.CurrentNode != "" }
+
+// Working shows the attempt at work, as Detail does a step; empty if there is
+// none.
+func (m *Moment) Working(now time.Time, lines int, style Style) string {
+	s := &m.bundle.State
+	if !m.AtWork() {
+		return ""
+	}
+	title := m.stepName(s.CurrentNode) + "  " + style.Palette.Warm("●") + " at work for " +
+		Duration(now.Sub(s.CurrentNodeStartedAt.Time))
+	return style.fit(style.Palette.Bold(title), style.width()) + "\n" +
+		Facts([][2]string{{"started", s.CurrentNodeStartedAt.String()}, {"detail", Plain(s.StatusDetail)}}, style) +
+		block("prompt", m.prompt(s.CurrentAttemptID), lines, style)
+}
+
+// prompt is what an attempt was sent, which only the trace has until it ends.
+func (m *Moment) prompt(attempt string) string {
+	for _, e := range slices.Backward(m.bundle.Events) {
+		if e.AttemptID != attempt {
+			continue
+		}
+		switch p, _ := e.Decode(); p := p.(type) {
+		case runbundle.PromptSent:
+			return p.Prompt
+		case runbundle.NodeStarted:
+			return ""
+		}
+	}
+	return ""
 }
 
 // text is a recorded value for people: a string as it is, all else as indented
@@ -115,6 +184,13 @@ func compact(value json.RawMessage) string {
 		return string(value)
 	}
 	return b.String()
+}
+
+func folder(r *runbundle.Receipt) string {
+	if r == nil || r.CommandReceipt == nil {
+		return ""
+	}
+	return Plain(r.Dir)
 }
 
 func command(r *runbundle.Receipt) string {
