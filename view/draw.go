@@ -237,7 +237,7 @@ func (d *drawing) reference(edge int) string {
 	return d.quiet(text)
 }
 
-// label is a node in at most a number of cells; its name gives way first.
+// label is a node in at most a number of cells; its name gives way.
 func (d *drawing) label(n, cells int) string {
 	node, edges := d.Nodes[n], d.out[n]
 	tail := "  " + Plain(node.Kind)
@@ -248,7 +248,11 @@ func (d *drawing) label(n, cells int) string {
 	if !d.open(n) {
 		note += d.trail.pointer(n)
 	}
-	name := d.fit(Plain(d.names[n]), cells-Width(sign)-Width(tail)-Width(note))
+	name := Plain(d.names[n])
+	if room := cells - Width(sign) - Width(name) - Width(note); d.box[n] > 0 && room < Width(tail) {
+		tail = d.fit(tail, room) // of a group the name is worth more than what it is
+	}
+	name = d.fit(name, cells-Width(sign)-Width(tail)-Width(note))
 	if d.trail.visited(n) {
 		name = d.Palette.Bold(name)
 	} else {

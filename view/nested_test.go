@@ -20,6 +20,7 @@ func TestDrawingsOfGroups(t *testing.T) {
 	golden(t, "nested.txt", g.Draw(DrawOptions{}))
 	golden(t, "nested-full.txt", g.Draw(DrawOptions{Folds: full}))
 	golden(t, "nested-full-60.txt", g.Draw(DrawOptions{Style: Style{Width: 60}, Folds: full}))
+	golden(t, "nested-48.txt", g.Draw(DrawOptions{Style: Style{Width: 48}}))
 	golden(t, "nested-inner.txt", g.Draw(DrawOptions{Folds: Folds{Set: map[string]bool{"verification": true}}}))
 	golden(t, "nested.mmd", g.Mermaid())
 	golden(t, "nested.dot", g.DOT())

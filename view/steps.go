@@ -31,7 +31,7 @@ func (m *Moment) StepTable(first, last int, s Style) string {
 }
 
 var stepColumns = []Column{
-	{Title: "STEP", Right: true}, {Title: "NODE", Flex: true}, {Title: "OUTCOME"},
+	{Title: "STEP", Right: true}, {Title: "NODE", Flex: true, Middle: true}, {Title: "OUTCOME"},
 	{Title: "TOOK", Right: true}, {Title: "OUTPUT OR ERROR", Flex: true},
 }
 

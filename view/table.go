@@ -13,8 +13,10 @@ type Column struct {
 	Right bool
 	// Flex marks a column that is cut when the table would be too wide.
 	Flex bool
-	// Name marks a column of names that tell the rows apart. It is cut in the
-	// middle, and only when no other column has anything left to give.
+	// Middle cuts it in the middle: for names whose ends tell them apart.
+	Middle bool
+	// Name marks a column of names that are copied. It is cut in the middle, and
+	// only when no other column has anything left to give.
 	Name bool
 	// Min is the width that the column has at least, if that is wider than its
 	// title: for rows that come later.
@@ -97,7 +99,7 @@ func (l *Lines) line(widths []int, row []string) string {
 
 // cell makes a text exactly as wide as its column.
 func (c Column) cell(text string, cells int) string {
-	if c.Name {
+	if c.Name || c.Middle {
 		text = fitMiddle(text, cells)
 	}
 	text = Fit(text, cells)
