@@ -39,22 +39,27 @@ func crashFlow() *workflow.Definition {
 
 const crashEvents = 10
 
-func crashHelper(root string) {
+// dieAtEvent tells the types of events and kills the process at the one of
+// crashAtEnv.
+func dieAtEvent() func(runbundle.Event, workflow.View) {
 	at, _ := strconv.ParseInt(os.Getenv(crashAtEnv), 10, 64)
+	return func(e runbundle.Event, _ workflow.View) {
+		fmt.Println(e.Type)
+		if e.Seq == at {
+			self, _ := os.FindProcess(os.Getpid())
+			_ = self.Kill()
+			select {} // until the signal arrives
+		}
+	}
+}
+
+func crashHelper(root string) {
 	g, err := workflow.Compile(crashFlow())
 	if err != nil {
 		panic(err)
 	}
 	run, err := engine.New(engine.Options{RunsDir: root}).Start(context.Background(), g, engine.StartOptions{
-		RunID: runID,
-		Observe: func(e runbundle.Event, _ workflow.View) {
-			fmt.Println(e.Type)
-			if e.Seq == at {
-				self, _ := os.FindProcess(os.Getpid())
-				_ = self.Kill()
-				select {} // until the signal arrives
-			}
-		},
+		RunID: runID, Observe: dieAtEvent(),
 	})
 	if err != nil {
 		panic(err)

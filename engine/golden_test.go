@@ -7,12 +7,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"piworkflows/engine"
 	"piworkflows/internal/durable"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
@@ -114,4 +116,30 @@ func TestGoldenOrder(t *testing.T) {
 	result, _ := r.run(tour(t, r, func(what string) { log = append(log, "** "+what) }))
 	r.want(result, runbundle.Waiting, "", "")
 	golden(t, "order.txt", strings.Join(log, "\n")+"\n")
+}
+
+// The same for a run that is parked while a step works, and resumed by another
+// owner: what the step did outside is done anew, and nothing before it.
+func TestGoldenOrderOfAResumedRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var log []string
+	r.options.FS = durable.WithHook(func(op durable.Op, path string) error {
+		name, _ := filepath.Rel(r.options.RunsDir, path)
+		log = append(log, string(op)+" "+strings.TrimPrefix(filepath.ToSlash(name), runID+"/"))
+		return nil
+	})
+	r.start.Observe = func(e runbundle.Event, v workflow.View) {
+		log = append(log, "-- "+strings.TrimSpace(string(e.Type)+" "+e.NodeID))
+		r.observe(e, v)
+	}
+	r.at(runbundle.EventNodeStarted, 3, (*engine.Run).Park)
+	d := tour(t, r, func(what string) { log = append(log, "** "+what) })
+	if result := r.begin(d).Wait(); !result.Parked {
+		t.Fatalf("the run is %+v", result)
+	}
+	log = append(log, "== resume")
+	result, _ := r.finish(r.resume(d))
+	r.want(result, runbundle.Waiting, "", "")
+	golden(t, "resumed.txt", strings.Join(log[slices.Index(log, "-- node_finished ask"):], "\n")+"\n")
 }

@@ -142,7 +142,7 @@ func TestStandingTellsWhatIsOpen(t *testing.T) {
 	want(workflow.Standing{Facts: names, Open: []string{"complete", "blocked"}, Closed: closed, Stuck: true})
 
 	err := r.decided(t, g, "wait", facts)
-	const says = `route "wait" would repeat itself: it was chosen 3 times before and none of check, head changed since: ` +
+	const says = `route "wait" would repeat itself: it was chosen 3 times before, and no fact changed since (check, head): ` +
 		`choose one of "complete" | "blocked"`
 	var stuck *workflow.NoProgressError
 	if !errors.As(err, &stuck) || stuck.ErrorCode() != "no_progress" || err.Error() != says {

@@ -114,8 +114,8 @@ func (a *answer) spelling(fields map[string]json.RawMessage) {
 // closed reports a route that would only repeat itself.
 func (a *answer) closed(s Standing) error {
 	_, err := s.Admit(a.DecisionOutput)
-	if err != nil {
-		a.addf(routeField, "%v", err)
+	if again := (*NoProgressError)(nil); errors.As(err, &again) {
+		a.addf(routeField, "%s", again.says())
 	}
 	return err
 }

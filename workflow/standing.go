@@ -58,7 +58,7 @@ func (s Standing) Admit(d DecisionOutput) (DecisionOutput, error) {
 // route adds it to the alternatives.
 func (s Standing) Blocked() Blocked {
 	b := Blocked{Blocker: "every route that is left would only repeat itself: no fact changed since it was chosen"}
-	b.Evidence = []string{"the facts that did not change are " + s.names()}
+	b.Evidence = []string{"the facts that did not change are " + factNames(s.Facts)}
 	for _, r := range s.Closed[:min(len(s.Closed), MaxEvidence)] {
 		b.Alternatives = append(b.Alternatives,
 			fmt.Sprintf("route %s was chosen %s on the same facts, last by attempt %s", r.Route, times(r.Times), r.AttemptID))
@@ -66,7 +66,9 @@ func (s Standing) Blocked() Blocked {
 	return b
 }
 
-func (s Standing) names() string { return limit.Text(strings.Join(s.Facts, ", "), MaxDecisionText/2) }
+func factNames(facts []string) string {
+	return limit.Text(strings.Join(facts, ", "), MaxDecisionText/2)
+}
 
 // closed says for an agent what it need not try.
 func (s Standing) closed() string {
@@ -87,9 +89,11 @@ type NoProgressError struct {
 }
 
 // Error names the route, the facts and the open routes.
-func (e *NoProgressError) Error() string {
-	return fmt.Sprintf("route %q would repeat itself: it was chosen %s before and none of %s changed since: choose one of %s",
-		e.Route, times(e.Times), limit.Text(strings.Join(e.Facts, ", "), MaxDecisionText/2), alternatives(e.Open))
+func (e *NoProgressError) Error() string { return "route " + e.says() }
+
+func (e *NoProgressError) says() string {
+	return fmt.Sprintf("%q would repeat itself: it was chosen %s before, and no fact changed since (%s): choose one of %s",
+		e.Route, times(e.Times), factNames(e.Facts), alternatives(e.Open))
 }
 
 // ErrorCode is the stable code of a loop that makes no progress.
