@@ -163,9 +163,9 @@ func TestFuzzRunsEveryTarget(t *testing.T) {
 	if out, exit := m.run(t, "fuzz.sh", "5s"); exit != 0 {
 		t.Fatalf("exit %d: %s", exit, out)
 	}
-	want := `test -run ^$ -fuzz ^FuzzA$ -fuzztime 5s ./one
-test -run ^$ -fuzz ^FuzzB$ -fuzztime 5s ./one
-test -run ^$ -fuzz ^FuzzC$ -fuzztime 5s ./two/deep
+	want := `test -run ^$ -fuzz ^FuzzA$ -fuzztime 5s -fuzzminimizetime 10x ./one
+test -run ^$ -fuzz ^FuzzB$ -fuzztime 5s -fuzzminimizetime 10x ./one
+test -run ^$ -fuzz ^FuzzC$ -fuzztime 5s -fuzzminimizetime 10x ./two/deep
 `
 	if got := m.notes(t); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
