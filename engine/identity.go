@@ -86,7 +86,16 @@ func (e *SourceChangedError) compare(what string, recorded, current json.RawMess
 	if same, err := canonical.Equal(recorded, current); err == nil && same || bytes.Equal(recorded, current) {
 		return
 	}
-	e.add(what, string(recorded), string(current))
+	e.add(what, oneLine(recorded), oneLine(current))
+}
+
+// oneLine is how a JSON text of a file stands in a message.
+func oneLine(raw json.RawMessage) string {
+	var text bytes.Buffer
+	if err := json.Compact(&text, raw); err != nil {
+		return string(raw)
+	}
+	return text.String()
 }
 
 func (e *SourceChangedError) add(what, recorded, current string) {
