@@ -49,7 +49,7 @@ func (j journey) acts(t *testing.T) map[string]int {
 		t.Fatal(err)
 	}
 	counts := map[string]int{}
-	for _, line := range strings.Fields(string(text)) {
+	for line := range strings.FieldsSeq(string(text)) {
 		counts[line]++
 	}
 	return counts
