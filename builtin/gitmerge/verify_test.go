@@ -26,6 +26,8 @@ type trial struct {
 	options Options
 	in      VerifyInput
 	runID   string
+	// observe hears of the events of the run, if it is set.
+	observe func(runbundle.Event, workflow.View)
 }
 
 // newTrial verifies branch b of a new forge, which adds the file "added" beside
@@ -45,16 +47,32 @@ func newTrial(t *testing.T, check ...string) *trial {
 
 func (v *trial) begin() *engine.Run {
 	v.t.Helper()
-	g, err := workflow.Compile(VerifyBranch(v.options))
-	if err != nil {
-		v.t.Fatal(err)
-	}
 	input, err := json.Marshal(v.in)
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	e := engine.New(engine.Options{RunsDir: filepath.Join(filepath.Dir(v.dir), "runs"), KillGrace: 50 * time.Millisecond})
-	r, err := e.Start(v.t.Context(), g, engine.StartOptions{RunID: v.runID, Input: input})
+	e, g := v.engine()
+	r, err := e.Start(v.t.Context(), g, engine.StartOptions{RunID: v.runID, Input: input, Observe: v.observe})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return r
+}
+
+func (v *trial) engine() (*engine.Engine, *workflow.Graph) {
+	v.t.Helper()
+	g, err := workflow.Compile(VerifyBranch(v.options))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return engine.New(engine.Options{RunsDir: filepath.Join(filepath.Dir(v.dir), "runs"), KillGrace: 50 * time.Millisecond}), g
+}
+
+// resume takes up a run that was parked.
+func (v *trial) resume() *engine.Run {
+	v.t.Helper()
+	e, g := v.engine()
+	r, err := e.Resume(v.t.Context(), g, engine.ResumeOptions{RunID: v.runID})
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -453,6 +471,50 @@ func TestInterrupted(t *testing.T) {
 	}
 	v.in.Check, v.runID = oneWorktree, "run-2"
 	v.run().wantEnd(t, ResultVerified, ReasonCheckPassed, straight)
+}
+
+// A run that is paused goes on where it was held.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	v := newTrial(t, shell("true")...)
+	begun, paused := make(chan *engine.Run, 1), make(chan struct{})
+	v.observe = func(e runbundle.Event, _ workflow.View) {
+		switch {
+		case e.Type == runbundle.EventNodeFinished && e.NodeID == nodePrepare:
+			r := <-begun
+			r.Pause()
+		case e.Type == runbundle.EventRunPaused:
+			close(paused)
+		}
+	}
+	r := v.begin()
+	begun <- r
+	<-paused
+	r.Resume()
+	v.wait(r).wantEnd(t, ResultVerified, ReasonCheckPassed, straight)
+}
+
+// A run that is parked in its check, or whose host died there, goes on with
+// another check in the worktree that it finds.
+func TestParkedInItsCheck(t *testing.T) {
+	t.Parallel()
+	v := newTrial(t)
+	running := v.hold()
+	free := filepath.Join(t.TempDir(), "free")
+	v.in.Check = shell("test -e " + free + " && exit 0; " + v.in.Check[len(v.in.Check)-1])
+	r := v.begin()
+	running()
+	r.Park()
+	if result := r.Wait(); !result.Parked || result.Err != nil {
+		t.Fatalf("the run is %+v", result)
+	}
+	if err := os.WriteFile(free, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v.wait(v.resume()).wantEnd(t, ResultVerified, ReasonCheckPassed, straight)
+	if diff := cmp.Diff([]string{candidateRef(testOwner)}, v.leftovers()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // A result is not lost because its worktree cannot be removed.
