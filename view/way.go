@@ -69,11 +69,11 @@ func (w *wiring) edgeTaken(from int, next string, s runbundle.Step) int {
 	found := -1
 	for _, e := range w.out[from] {
 		edge := w.Edges[e]
-		switch {
-		case next == "" && !edge.Decides(), next != "" && edge.To != next:
-		case chose(edge, s):
-			return e
-		case next != "" && found < 0:
+		fits := edge.To == next
+		if next == "" {
+			fits = edge.Decides() && chose(edge, s)
+		}
+		if fits && (found < 0 || chose(edge, s)) { // most often there is one
 			found = e
 		}
 	}
