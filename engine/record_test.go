@@ -2,9 +2,7 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -12,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"piworkflows/engine"
 	"piworkflows/internal/durable"
@@ -203,81 +199,4 @@ func faultyRun(t *testing.T, at int, fault error, from bool) (failed bool) {
 		t.Fatalf("operation %d: %s with %d of %d steps, %v", at, s.Status, len(s.Steps), len(b.State.Steps), err)
 	}
 	return failed
-}
-
-// TestEveryRunIsTheFoldOfItsTrace runs random graphs with random outcomes.
-func TestEveryRunIsTheFoldOfItsTrace(t *testing.T) {
-	t.Parallel()
-	passed := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		if passed >= enough {
-			return
-		}
-		r := newRig(t)
-		d, want := randomFlow(rt)
-		result, b := r.run(d)
-		if got := trail(b); got != want.trail || result.Status != want.status {
-			rt.Fatalf("%s %s, want %s %s", result.Status, got, want.status, want.trail)
-		}
-		first := firstState(b)
-		for _, e := range b.Events {
-			if err := runbundle.Fold(&first, e); err != nil {
-				rt.Fatal(err)
-			}
-		}
-		if got, want := fmt.Sprintf("%+v", first), fmt.Sprintf("%+v", b.State); got != want {
-			rt.Fatalf("fold of the trace %s, state %s", got, want)
-		}
-		passed++
-	})
-}
-
-type expected struct {
-	trail  string
-	status runbundle.Status
-}
-
-// randomFlow is a chain whose nodes fail at random, and what must come of it.
-func randomFlow(rt *rapid.T) (*workflow.Definition, expected) {
-	var nodes []workflow.Node
-	var edges []workflow.Edge
-	want := expected{status: runbundle.Completed}
-	var steps []string
-	length := rapid.IntRange(1, 4).Draw(rt, "length")
-	for i := range length {
-		id := fmt.Sprint("n", i)
-		outcome := rapid.SampledFrom([]string{"ok", "ok", "ok", "failed", "timed_out"}).Draw(rt, "outcome")
-		errs := map[string]error{"failed": errors.New("x"), "timed_out": &engine.TimeoutError{}}
-		nodes = append(nodes, compute(id, gives(i, errs[outcome])))
-		caught := false
-		if i+1 < length {
-			next := fmt.Sprint("n", i+1)
-			if caught = rapid.Bool().Draw(rt, "caught"); caught {
-				edges = append(edges, workflow.Edge{From: id, Switch: routes("$result.outcome", "ok>"+next, "failed>"+next, "timed_out>"+next)})
-			} else {
-				edges = append(edges, workflow.Edge{From: id, To: next})
-			}
-		}
-		if want.status != runbundle.Completed {
-			continue
-		}
-		steps = append(steps, id+":"+outcome)
-		if outcome != "ok" && !caught {
-			want.status = map[string]runbundle.Status{"failed": runbundle.Failed, "timed_out": runbundle.TimedOut}[outcome]
-		}
-	}
-	want.trail = strings.Join(steps, " ")
-	d := flow(nodes...)
-	d.Edges = edges
-	return d, want
-}
-
-// firstState is what a bundle shows before its first event.
-func firstState(b *runbundle.Bundle) runbundle.State {
-	s := b.State
-	return runbundle.State{
-		Schema: s.Schema, RunID: s.RunID, WorkflowName: s.WorkflowName, WorkflowSource: s.WorkflowSource,
-		DefinitionDigest: s.DefinitionDigest, StartedAt: s.StartedAt, Status: runbundle.Running,
-		Outputs: map[string]json.RawMessage{}, Results: map[string]runbundle.Result{}, Steps: []runbundle.Step{}, Updates: []runbundle.Update{},
-	}
 }
