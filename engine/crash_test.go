@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,7 +125,5 @@ func survives(t *testing.T, dir string, told []string) {
 	if !ended && s.Error != "killed" {
 		t.Errorf("error %q", s.Error)
 	}
-	if _, err := os.Lstat(filepath.Join(dir, "owner.lock")); !errors.Is(err, fs.ErrNotExist) && !ended {
-		t.Errorf("the lock file is left: %v", err)
-	}
+	mustBeFree(t, dir)
 }

@@ -20,6 +20,7 @@ import (
 	"piworkflows/clock"
 	"piworkflows/clock/clocktest"
 	"piworkflows/engine"
+	"piworkflows/internal/oslock"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -267,6 +268,18 @@ func payloadOf(t *testing.T, b *runbundle.Bundle, kind runbundle.EventType) stri
 		}
 	}
 	return found
+}
+
+// mustBeFree checks that a bundle has no owner any more.
+func mustBeFree(t *testing.T, dir string) {
+	t.Helper()
+	lock, err := oslock.TryLockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock.Remove(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // contents returns all files below a folder.

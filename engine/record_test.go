@@ -3,8 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -64,9 +62,7 @@ func TestLostClaim(t *testing.T) {
 		if err != nil || b.State.Status != runbundle.Running || len(b.Events) != len(r.events) {
 			t.Fatalf("question %d: %s with %d events, %v", at, b.State.Status, len(b.Events), err)
 		}
-		if _, err := os.Lstat(run.Dir() + "/owner.lock"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the lock file is left: %v", err)
-		}
+		mustBeFree(t, run.Dir())
 	}
 }
 

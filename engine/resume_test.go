@@ -203,11 +203,10 @@ func TestResumeRefusesAndChangesNothing(t *testing.T) {
 		t.Errorf("node %q", e.Node)
 	}
 
-	lock, err := oslock.TryLock(filepath.Join(dir, "owner.lock"))
+	lock, err := oslock.TryLockDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before["owner.lock"] = ""
 	if err := resume(d, false); !errors.Is(err, oslock.ErrHeld) {
 		t.Errorf("a bundle with an owner: %v", err)
 	}

@@ -171,7 +171,7 @@ func (w *Writer) fill(root string, snapshot json.RawMessage) (err error) {
 			err = w.discardAfter(err)
 		}
 	}()
-	if w.lock, err = oslock.TryLock(filepath.Join(w.dir, lockFile)); err != nil {
+	if w.lock, err = oslock.TryLockDir(w.dir); err != nil {
 		return fmt.Errorf("become the owner: %w", err)
 	}
 	p := &projection{w: w, founding: true}

@@ -10,9 +10,9 @@
 // without a name, is copied from there into state.json, and is read back when
 // somebody asks for a step.
 //
-// A bundle has one owner, who holds the OS lock on the file owner.lock inside
-// it; readers need no lock and look at no file but their own. The lock file
-// goes when the owner closes the bundle.
+// A bundle has one owner, who holds the OS lock on its folder (on Windows, on a
+// file owner.lock in it, which goes when the owner closes the bundle). Readers
+// need no lock and look at no file but their own.
 //
 // Spec: run bundle format; design: A step.
 package runbundle

@@ -19,7 +19,6 @@ const (
 	workflowFile = "workflow.json"
 	stateFile    = "state.json"
 	traceFile    = "trace.ndjson"
-	lockFile     = "owner.lock"
 	stepsFile    = "steps" // as a temporary file only
 )
 

@@ -69,7 +69,7 @@ func Open(ctx context.Context, o Options, dir string, admit func(*Bundle) error)
 // adopt becomes the owner of an existing bundle and repairs it. A run that has
 // not ended must be admitted, if there is somebody to ask.
 func adopt(ctx context.Context, o Options, dir string, admit func(*Bundle) error) (*Writer, error) {
-	lock, err := oslock.TryLock(filepath.Join(dir, lockFile))
+	lock, err := oslock.TryLockDir(dir)
 	if err != nil {
 		return nil, err // it names the lock, the caller the run
 	}
@@ -155,7 +155,7 @@ func QuarantineIncomplete(o Options, root, runID, unique string) (moved string, 
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}
-	lock, err := oslock.TryLock(filepath.Join(dir, lockFile))
+	lock, err := oslock.TryLockDir(dir)
 	if err != nil {
 		return "", fmt.Errorf("quarantine the unfinished bundle of run %s: %w", runID, err)
 	}

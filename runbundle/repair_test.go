@@ -14,7 +14,7 @@ import (
 )
 
 // abandoned leaves a bundle as a killed owner does: events in the trace that no
-// projection shows, a torn line, a lock file and temporary files.
+// projection shows, a torn line and temporary files.
 func abandoned(t *testing.T, drafts ...runbundle.Draft) *bundle {
 	t.Helper()
 	live := newBundle(t)
@@ -22,7 +22,7 @@ func abandoned(t *testing.T, drafts ...runbundle.Draft) *bundle {
 	w.tell(drafts)
 	b := live.copied(t)
 	for name, text := range map[string]string{
-		"trace.ndjson": contents(t, b.dir())["trace.ndjson"] + `{"seq":99,"at":"2027`, "owner.lock": "",
+		"trace.ndjson":       contents(t, b.dir())["trace.ndjson"] + `{"seq":99,"at":"2027`,
 		"state.json.7.x.tmp": "{", "artifacts/sha256-0.txt.7.x.tmp": "half",
 	} {
 		if err := os.MkdirAll(filepath.Dir(b.file(name)), 0o700); err != nil {
@@ -55,7 +55,7 @@ func TestMarkInterrupted(t *testing.T) {
 		t.Errorf("manifest %+v, %v", m, err)
 	}
 	for name := range contents(t, b.dir()) {
-		if strings.HasSuffix(name, ".tmp") || name == "owner.lock" {
+		if strings.HasSuffix(name, ".tmp") {
 			t.Errorf("%s is left", name)
 		}
 	}
@@ -167,7 +167,6 @@ func TestMarkInterruptedAsksTheFence(t *testing.T) {
 	if _, err := runbundle.MarkInterrupted(t.Context(), b.options, b.dir(), "x"); !errors.Is(err, lost) {
 		t.Fatal(err)
 	}
-	delete(before, "owner.lock")
 	if diff := cmp.Diff(before, contents(t, b.dir())); diff != "" {
 		t.Error(diff)
 	}
@@ -193,7 +192,7 @@ func TestQuarantine(t *testing.T) {
 	if err := os.Remove(b.file("manifest.json")); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := oslock.TryLock(b.file("owner.lock"))
+	lock, err := oslock.TryLockDir(b.dir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,11 @@ func (e *HeldError) Error() string {
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
 // Lock is a held lock. It is safe for concurrent use.
-type Lock struct{ file *flock.Flock }
+type Lock struct {
+	file *flock.Flock
+	// stays says that what is locked is more than a lock file.
+	stays bool
+}
 
 // maxAttempts bounds how often the lock file may vanish under our hands.
 const maxAttempts = 10
@@ -42,9 +46,11 @@ const maxAttempts = 10
 //
 // The lock belongs to the file, not to the path. So nobody may remove the file
 // except by [Lock.Remove], while holding the lock.
-func TryLock(path string) (*Lock, error) {
+func TryLock(path string) (*Lock, error) { return try(path, false) }
+
+func try(path string, stays bool, options ...flock.Option) (*Lock, error) {
 	for range maxAttempts {
-		file := flock.New(path)
+		file := flock.New(path, options...)
 		locked, err := file.TryLock()
 		if err != nil {
 			return nil, fmt.Errorf("take lock: %w", err)
@@ -53,7 +59,7 @@ func TryLock(path string) (*Lock, error) {
 			return nil, &HeldError{Path: path}
 		}
 		if current(file) {
-			return &Lock{file: file}, nil
+			return &Lock{file: file, stays: stays}, nil
 		}
 		if err := file.Unlock(); err != nil {
 			return nil, fmt.Errorf("leave lock of a removed file: %w", err)

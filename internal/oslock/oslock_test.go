@@ -116,6 +116,30 @@ func TestRemove(t *testing.T) {
 	mustLock(t, path)
 }
 
+// A folder is locked as a file is, and nothing of the lock is left in it.
+func TestTryLockDir(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 2 {
+		lock, err := oslock.TryLockDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := oslock.TryLockDir(dir); !errors.Is(err, oslock.ErrHeld) {
+			t.Errorf("a second holder: %v", err)
+		}
+		if err := lock.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+	if _, err := oslock.TryLockDir(filepath.Join(dir, "missing")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing folder: %v", err)
+	}
+}
+
 // Many goroutines lock and remove; at no time may two hold the lock.
 func TestRemoveKeepsTheLockExclusive(t *testing.T) {
 	t.Parallel()

@@ -4,9 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/windows"
 )
+
+// dirLock is the file that stands for its folder, because Windows locks files
+// only.
+const dirLock = "owner.lock"
+
+// TryLockDir is [TryLock] for a folder, which must exist and stays when the lock
+// is removed.
+func TryLockDir(dir string) (*Lock, error) { return TryLock(filepath.Join(dir, dirLock)) }
 
 // Remove releases the lock and removes its file. Windows keeps an open file, so
 // the order is the other way round than elsewhere; it also refuses to remove a
