@@ -88,7 +88,7 @@ func jsonResults() map[string]func(a *App) error {
 		},
 		"effects": func(a *App) error { return a.printEffects(someEffects()) },
 		"effects resolve": func(a *App) error {
-			return a.printResolved(ref, someEffects()[0].EffectRecord, controller.VerdictApplied)
+			return a.printResolved(ref, someEffects()[0].Effect, controller.VerdictApplied)
 		},
 		"freeze":        func(a *App) error { return a.printFreeze(freezeResult{schema("freeze"), true, true}) },
 		"unfreeze":      func(a *App) error { return a.printFreeze(freezeResult{schema("unfreeze"), false, false}) },
@@ -161,8 +161,14 @@ func TestTheContractIsComplete(t *testing.T) {
 	}
 }
 
-func someEffects() []controller.EffectItem {
-	return []controller.EffectItem{{Ref: readyResource().Metadata.Ref(), EffectRecord: somePicture().effects[0]}}
+func someEffects() []effectLine {
+	ref, e := readyResource().Metadata.Ref(), somePicture().effects[0]
+	return []effectLine{{
+		Controller: ref.Controller, ResourceKey: ref.Key, Effect: e,
+		Attempts: []controller.EffectAttempt{{
+			Number: 1, Action: controller.ActionApply, StartedAt: e.StartedAt, EndedAt: e.CompletedAt, Outcome: controller.OutcomeApplied,
+		}},
+	}}
 }
 
 // leaves names the commands that do something.

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +25,8 @@ type effectLine struct {
 	Controller  string                  `json:"controller"`
 	ResourceKey string                  `json:"resourceKey"`
 	Effect      controller.EffectRecord `json:"effect"`
+	// Attempts are there if they were asked for.
+	Attempts []controller.EffectAttempt `json:"attempts,omitempty"`
 }
 
 type resolveResult struct {
@@ -38,11 +43,13 @@ var effectStates = []string{
 func (a *App) effectsCommand() *cobra.Command {
 	var q controller.EffectQuery
 	var state string
+	var attempts bool
 	cmd := &cobra.Command{
 		Use:   "effects [CONTROLLER [KEY]]",
 		Short: "List effects, the newest first, or resolve an uncertain one",
 		Long: "An effect is one change of the outside, recorded before it is tried. One that is pending or\n" +
-			"indeterminate is observed before it is tried again.",
+			"indeterminate is observed before it is tried again. --attempts shows what was tried for the\n" +
+			"effects of one resource: each call and each verdict, the first and the newest.",
 		Args:              rangeArgs(0, "CONTROLLER", "KEY"),
 		ValidArgsFunction: a.complete(a.resourceNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,6 +59,9 @@ func (a *App) effectsCommand() *cobra.Command {
 			if err := checkLimit(cmd, q.Limit, 1000); err != nil {
 				return err
 			}
+			if attempts && len(args) < 2 {
+				return wrongUsage(cmd, "--attempts needs CONTROLLER and KEY")
+			}
 			q.State = controller.EffectState(state)
 			if len(args) > 0 {
 				q.Controller = args[0]
@@ -60,14 +70,11 @@ func (a *App) effectsCommand() *cobra.Command {
 				q.Key = args[1]
 			}
 			return a.withExisting(cmd.Context(), func(_ host.Paths, s host.Store) error {
-				var list []controller.EffectItem
-				if s != nil {
-					var err error
-					if list, err = s.ListEffects(cmd.Context(), q); err != nil {
-						return err
-					}
+				list, err := effectLines(cmd.Context(), s, q, attempts)
+				if err == nil {
+					err = a.knownOrUsed(q.Controller, len(list))
 				}
-				if err := a.knownOrUsed(q.Controller, len(list)); err != nil {
+				if err != nil {
 					return err
 				}
 				return a.printEffects(list)
@@ -75,35 +82,84 @@ func (a *App) effectsCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", "", "only effects in this `state`: pending, applied, rejected or indeterminate")
+	cmd.Flags().BoolVar(&attempts, "attempts", false, "show what was tried for each effect of CONTROLLER KEY")
 	cmd.Flags().IntVar(&q.Limit, "limit", 100, "at most `n` effects, 1 to 1000")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(effectStates, cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(a.resolveCommand())
 	return cmd
 }
 
-func (a *App) printEffects(list []controller.EffectItem) error {
-	if a.flags.json() {
-		lines := make([]effectLine, len(list))
-		for i, e := range list {
-			lines[i] = effectLine{e.Controller, e.Ref.Key, e.EffectRecord}
+// effectLines finds effects; s is nil if the project has no store.
+func effectLines(ctx context.Context, s host.Store, q controller.EffectQuery, attempts bool) ([]effectLine, error) {
+	if s == nil {
+		return []effectLine{}, nil
+	}
+	list, err := s.ListEffects(ctx, q)
+	lines := make([]effectLine, len(list))
+	for i, e := range list {
+		lines[i] = effectLine{Controller: e.Controller, ResourceKey: e.Ref.Key, Effect: e.EffectRecord}
+		if attempts && err == nil {
+			lines[i].Attempts, err = s.EffectAttempts(ctx, e.Ref, e.EffectRecord.Key)
 		}
-		return a.printJSON(effectsResult{schema("effects"), lines})
+	}
+	return lines, err
+}
+
+func (a *App) printEffects(list []effectLine) error {
+	if a.flags.json() {
+		return a.printJSON(effectsResult{schema("effects"), list})
 	}
 	if len(list) == 0 {
 		a.sayf("there are no such effects")
 		return nil
 	}
 	rows := make([][]string, len(list))
-	for i, e := range list {
+	for i, l := range list {
+		ref, e := controller.Ref{Controller: l.Controller, Key: l.ResourceKey}, l.Effect
 		rows[i] = []string{
-			view.Plain(e.Ref.String()), view.Plain(e.EffectRecord.Key), view.Plain(e.Kind), a.effectState(e.State),
-			a.since(e.StartedAt), effectNote(e.EffectRecord),
+			view.Plain(ref.String()), view.Plain(e.Key), view.Plain(e.Kind), a.effectState(e.State),
+			a.since(e.StartedAt), effectNote(e),
 		}
 	}
 	return a.print(a.section([]view.Column{
 		{Title: "RESOURCE"}, {Title: "EFFECT", Flex: true}, {Title: "KIND"}, {Title: "STATE"}, {Title: "AGE", Right: true},
 		{Title: "REFERENCE OR ERROR", Flex: true},
-	}, rows))
+	}, rows) + a.attemptTable(list))
+}
+
+// attemptTable lists the attempts of all effects, if there are any.
+func (a *App) attemptTable(list []effectLine) string {
+	var rows [][]string
+	for _, l := range list {
+		for _, t := range l.Attempts {
+			rows = append(rows, []string{
+				view.Plain(l.Effect.Key), strconv.Itoa(t.Number), string(t.Action), view.Plain(cmp.Or(string(t.Outcome), "under way")),
+				a.since(t.StartedAt), attemptTook(t), view.Plain(cmp.Or(t.Error, verdictNote(t))),
+			})
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return "\n" + a.section([]view.Column{
+		{Title: "EFFECT", Flex: true}, {Title: "N", Right: true}, {Title: "ACTION"}, {Title: "OUTCOME"}, {Title: "AGE", Right: true},
+		{Title: "TOOK", Right: true}, {Title: "ERROR OR VERDICT", Flex: true},
+	}, rows)
+}
+
+// attemptTook is how long an attempt was under way, if that is known.
+func attemptTook(t controller.EffectAttempt) string {
+	if t.EndedAt == nil {
+		return ""
+	}
+	return t.EndedAt.Sub(t.StartedAt).String()
+}
+
+func verdictNote(t controller.EffectAttempt) string {
+	if t.Actor == "" {
+		return ""
+	}
+	return t.Actor + ": " + t.Reason
 }
 
 func (a *App) resolveCommand() *cobra.Command {
@@ -147,7 +203,7 @@ func (a *App) resolveCommand() *cobra.Command {
 
 func (a *App) printResolved(ref controller.Ref, r controller.EffectRecord, v controller.VerdictKind) error {
 	if a.flags.json() {
-		return a.printJSON(resolveResult{schema("effects.resolve"), effectLine{ref.Controller, ref.Key, r}, v})
+		return a.printJSON(resolveResult{schema("effects.resolve"), effectLine{Controller: ref.Controller, ResourceKey: ref.Key, Effect: r}, v})
 	}
 	return a.print(fmt.Sprintf("effect %s of %s is %s\n", view.Plain(r.Key), view.Plain(ref.String()), r.State))
 }

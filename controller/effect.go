@@ -58,11 +58,19 @@ type Effect struct {
 	// Request is what is asked of the provider, as JSON. The same key with
 	// another request is an *EffectConflictError and nothing is called.
 	Request any
+	// Adopt looks before the first time too: the change may be there although this
+	// resource never asked for it.
+	Adopt bool
 	// Observe looks whether the change is there. It is called before any retry
-	// of a pending or indeterminate record, and never for a new one.
+	// of a pending or indeterminate record, and for a new one only with Adopt or
+	// without Apply.
 	Observe func(ctx context.Context) (Observation, error)
 	// Apply makes the change, once, with the record's token. It is called only
 	// while the pass holds its claim. An error leaves the effect indeterminate.
+	//
+	// Without it the effect is only observed: somebody else makes the change. Until
+	// it is there the record stays pending, and a pass that settles comes back
+	// after UnsettledDelay.
 	Apply func(ctx context.Context, token string) (Application, error)
 }
 

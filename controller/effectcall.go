@@ -28,8 +28,33 @@ func (c effectCall) recover(ctx context.Context) (EffectRecord, error) {
 	case ObservedIndeterminate:
 		return c.store(ctx, EffectOutcome{State: EffectIndeterminate, ExternalRef: seen.ExternalRef, Event: EventEffectIndeterminate})
 	default:
-		return c.apply(ctx)
+		return c.missing(ctx)
 	}
+}
+
+// missing goes on with an effect that was looked for and is certainly not there.
+// It records the observation together with the attempt to apply that follows, or
+// alone if the effect has to wait.
+func (c effectCall) missing(ctx context.Context) (EffectRecord, error) {
+	seen := EffectOutcome{State: EffectPending, Outcome: OutcomeNotApplied}
+	if c.effect.Apply == nil {
+		return c.store(ctx, seen)
+	}
+	why := c.takeTurn()
+	if why == nil {
+		seen.Applies = true
+		var record EffectRecord
+		if record, why = c.store(ctx, seen); why == nil {
+			c.record = record
+			return c.apply(ctx)
+		}
+		if !isFrozen(why) {
+			return c.record, why
+		}
+		seen.Applies = false
+	}
+	_, err := c.store(ctx, seen)
+	return c.record, errors.Join(why, err)
 }
 
 // observeFailed leaves the state as it is. A pass that was cancelled says nothing
@@ -39,7 +64,9 @@ func (c effectCall) observeFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	_, storeErr := c.store(ctx, EffectOutcome{State: c.record.State, Error: errorText(err), Event: EventEffectObserveFailed})
+	_, storeErr := c.store(ctx, EffectOutcome{
+		State: c.record.State, Error: errorText(err), Outcome: OutcomeFailed, Event: EventEffectObserveFailed,
+	})
 	return errors.Join(err, storeErr)
 }
 
@@ -55,12 +82,30 @@ func (c effectCall) observe(ctx context.Context) (Observation, error) {
 	return Observation{}, fmt.Errorf("it answered %.80q: answer applied, not_applied or indeterminate", seen.State)
 }
 
-// apply makes the one external change of the pass. Whatever goes wrong in
-// Apply, the change may be there, so the effect is indeterminate.
+// first applies an effect that needs no observation.
+func (c effectCall) first(ctx context.Context) (EffectRecord, error) {
+	why := c.takeTurn()
+	if why == nil {
+		why = c.o.Store.CheckApply(ctx, c.claim)
+	}
+	if why == nil {
+		return c.apply(ctx)
+	}
+	if !errors.Is(why, ErrSecondApply) && !isFrozen(why) {
+		return c.record, why
+	}
+	_, err := c.store(ctx, EffectOutcome{State: c.record.State, Error: c.record.Error, Outcome: OutcomeWithheld})
+	return c.record, errors.Join(why, err)
+}
+
+// apply makes the one external change of the pass, of which the store was told a
+// moment ago. Whatever goes wrong in Apply, the change may be there, so the effect
+// is indeterminate.
 func (c effectCall) apply(ctx context.Context) (EffectRecord, error) {
-	if err := c.mayApply(ctx); err != nil {
+	if err := c.live(ctx, c.pass); err != nil {
 		return c.record, err
 	}
+	c.applied.Store(true)
 	done, err := guarded("Apply", func() (Application, error) { return c.effect.Apply(ctx, c.record.Token) })
 	if thrown := (*PanicError)(nil); errors.As(err, &thrown) {
 		c.log.Error("effect panicked", "effectKey", c.record.Key, "error", err, "stack", string(thrown.Stack))
@@ -68,20 +113,12 @@ func (c effectCall) apply(ctx context.Context) (EffectRecord, error) {
 	return c.store(ctx, outcomeOfApply(done, err))
 }
 
-// mayApply takes the pass's one change. The claim is checked last, as close to
-// the change as can be.
-func (c effectCall) mayApply(ctx context.Context) error {
+// takeTurn says whether the pass still has its one change.
+func (c effectCall) takeTurn() error {
 	if c.applied.Load() {
-		return ErrSecondApply
+		return &SecondApplyError{Ref: c.claim.Ref, Effect: c.record.Key}
 	}
-	if err := c.o.Store.CheckApply(ctx, c.claim); err != nil {
-		return err
-	}
-	if err := c.live(ctx, c.pass); err != nil {
-		return err
-	}
-	c.applied.Store(true)
-	return nil
+	return c.live(c.pass, c.pass)
 }
 
 // outcomeOfApply says what is known after Apply.

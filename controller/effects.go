@@ -38,7 +38,7 @@ func (s *effects) Ensure(ctx context.Context, e Effect) (EffectRecord, error) {
 	if err != nil {
 		return EffectRecord{}, fmt.Errorf("effect %.80q: %w", e.Key, err)
 	}
-	if err := s.refuseSecond(ctx, e.Key); err != nil {
+	if err := s.refuseSecond(ctx, e); err != nil {
 		return EffectRecord{}, err
 	}
 	record, found, err := s.o.Store.ReserveEffect(ctx, s.claim, r)
@@ -53,9 +53,11 @@ func (s *effects) finish(ctx context.Context, c effectCall, found Reservation) (
 	if found == EffectOpen {
 		record, err = c.recover(ctx)
 	} else {
-		record, err = c.apply(ctx)
+		record, err = c.first(ctx)
 	}
-	if !errors.Is(err, ErrSecondApply) && !isFrozen(err) { // these only have to wait for their turn
+	waits := errors.Is(err, ErrSecondApply) || isFrozen(err) || // for their turn
+		err == nil && c.effect.Apply == nil && record.State == EffectPending // for somebody else
+	if !waits {
 		s.learn(record)
 	}
 	return record, err
@@ -96,6 +98,7 @@ func (s *effects) reservation(e Effect) (EffectReservation, error) {
 	fingerprint, err := canonical.Fingerprint(request)
 	return EffectReservation{
 		Key: e.Key, Kind: e.Kind, Generation: cmp.Or(e.Generation, now), RequestFingerprint: fingerprint,
+		Adopt: e.Adopt, ObserveOnly: e.Apply == nil,
 	}, err
 }
 
@@ -105,16 +108,16 @@ func (e Effect) check(now int64) error {
 	if e.Generation < 0 || e.Generation > now {
 		problems = append(problems, fmt.Errorf("generation %d: give one that the resource had, up to %d", e.Generation, now))
 	}
-	if e.Observe == nil || e.Apply == nil {
-		problems = append(problems, errors.New("it needs both Observe and Apply"))
+	if e.Observe == nil {
+		problems = append(problems, errors.New("it needs Observe, so that it can be found again"))
 	}
 	return errors.Join(problems...)
 }
 
 // refuseSecond keeps a pass that has applied from recording an effect that it
 // could not apply. Effects that are recorded already may still be looked at.
-func (s *effects) refuseSecond(ctx context.Context, key string) error {
-	if !s.applied.Load() {
+func (s *effects) refuseSecond(ctx context.Context, e Effect) error {
+	if !s.applied.Load() || e.Apply == nil {
 		return nil
 	}
 	records, err := s.o.Store.Effects(ctx, s.claim.Ref)
@@ -122,11 +125,11 @@ func (s *effects) refuseSecond(ctx context.Context, key string) error {
 		return err
 	}
 	for _, r := range records {
-		if r.Key == key {
+		if r.Key == e.Key {
 			return nil
 		}
 	}
-	return ErrSecondApply
+	return &SecondApplyError{Ref: s.claim.Ref, Effect: e.Key}
 }
 
 // canonicalValue turns what an author asks for into bounded canonical JSON.

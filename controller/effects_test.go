@@ -480,8 +480,7 @@ func TestEnsureRefusesBeforeItRecords(t *testing.T) {
 	}{
 		{"no key", func(e *controller.Effect) { e.Key = "" }, "effect key"},
 		{"a bad kind", func(e *controller.Effect) { e.Kind = "a b" }, "effect kind"},
-		{"no Observe", func(e *controller.Effect) { e.Observe = nil }, "both Observe and Apply"},
-		{"no Apply", func(e *controller.Effect) { e.Apply = nil }, "both Observe and Apply"},
+		{"no Observe", func(e *controller.Effect) { e.Observe = nil }, "needs Observe"},
 		{"a generation to come", func(e *controller.Effect) { e.Generation = 2 }, "generation 2"},
 		{"no generation", func(e *controller.Effect) { e.Generation = -1 }, "generation -1"},
 		{"a request that is no JSON", func(e *controller.Effect) { e.Request = math.Inf(1) }, "effect request"},

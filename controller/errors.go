@@ -19,9 +19,8 @@ var (
 	ErrConflict = errors.New("conflict")
 	// ErrDeleting matches every *DeletingError.
 	ErrDeleting = errors.New("being deleted")
-	// ErrSecondApply ends a pass that tried a second external change; the key is
-	// requeued and the next pass goes on with it.
-	ErrSecondApply = errors.New("one external change a pass is the limit: return Requeue and let the next pass make this one")
+	// ErrSecondApply matches every *SecondApplyError.
+	ErrSecondApply = errors.New("one external change a pass is the limit")
 )
 
 // NotFoundError says that a resource does not exist.
@@ -126,6 +125,24 @@ func (e *EffectConflictError) Error() string {
 
 // ErrorCode is the stable code of the error.
 func (*EffectConflictError) ErrorCode() string { return "effect_conflict" }
+
+// SecondApplyError ends a pass that tried a second external change. Nothing was
+// called; a pass that returns it is requeued, and the next one goes on.
+type SecondApplyError struct {
+	Ref    Ref
+	Effect string
+}
+
+func (e *SecondApplyError) Error() string {
+	return fmt.Sprintf("%s; effect %.80q of %s comes too late for this one: return the error or Requeue, and let the next pass make it",
+		ErrSecondApply, e.Effect, e.Ref)
+}
+
+// Is makes every SecondApplyError match ErrSecondApply.
+func (*SecondApplyError) Is(target error) bool { return target == ErrSecondApply }
+
+// ErrorCode is the stable code of the error.
+func (*SecondApplyError) ErrorCode() string { return "second_apply" }
 
 // ChildConflictError says that a request key was used before for another child
 // run. Nothing was started.

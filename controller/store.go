@@ -57,9 +57,13 @@ type Store interface {
 	// the event.
 	Finish(ctx context.Context, c *Claim, f Finish) (Finished, error)
 
-	// ReserveEffect finds the record of an effect or makes a pending one.
+	// ReserveEffect finds the record of an effect or makes a pending one, takes it
+	// for this pass, and records the attempt that follows. A record belongs to the
+	// pass that reserved it last.
 	ReserveEffect(ctx context.Context, c *Claim, e EffectReservation) (EffectRecord, Reservation, error)
-	// FinishEffect records what is known after Observe or Apply.
+	// FinishEffect records what is known after Observe or Apply. It is a
+	// *lease.LostError if the pass did not reserve the effect, and a *FrozenError
+	// if the outcome asks to go on applying and nothing is to be applied.
 	FinishEffect(ctx context.Context, c *Claim, e EffectOutcome) (EffectRecord, error)
 	// CheckApply is the last look before an effect is applied: a *lease.LostError
 	// if the claim no longer holds, a *FrozenError if nothing is to be applied.
@@ -68,6 +72,13 @@ type Store interface {
 	// of the project, newest first.
 	Effects(ctx context.Context, ref Ref) ([]EffectRecord, error)
 	ListEffects(ctx context.Context, q EffectQuery) ([]EffectItem, error)
+	// EffectAttempts returns what was tried for an effect, oldest first; an
+	// *EffectNotFoundError if there is no such effect.
+	EffectAttempts(ctx context.Context, ref Ref, effect string) ([]EffectAttempt, error)
+	// PruneEffects cuts records of finished effects to key, fingerprint,
+	// generation, state, reference and times. They stay as long as their resource,
+	// so that no effect is made twice. It returns how many it cut, or would cut.
+	PruneEffects(ctx context.Context, p EffectPruning) (int, error)
 	// ResolveEffect ends an uncertainty by the verdict of a person, and wakes the
 	// key. It is an *EffectNotFoundError, an *EffectResolvedError for an effect
 	// that has ended, an *EffectBusyError while a pass works on the resource.
@@ -320,6 +331,11 @@ type EffectReservation struct {
 	Key, Kind          string
 	Generation         int64
 	RequestFingerprint string
+	// Adopt has a new record observed before it is applied: it is EffectOpen.
+	Adopt bool
+	// ObserveOnly is for an effect that is never applied: it is EffectOpen until it
+	// is finished.
+	ObserveOnly bool
 }
 
 // EffectOutcome is what is known of an effect. A final state never changes.
@@ -328,6 +344,11 @@ type EffectOutcome struct {
 	State       EffectState
 	ExternalRef string
 	Error       string
+	// Outcome is that of the attempt; empty is the same as State.
+	Outcome AttemptOutcome
+	// Applies says that the pass goes on to apply the effect, which is recorded as
+	// its next attempt.
+	Applies bool
 	// Event is recorded in the same transaction.
 	Event EventType
 }

@@ -39,6 +39,16 @@ func (e EffectRecord) MarshalJSON() ([]byte, error) {
 	}{plain(e), clock.Format(e.StartedAt), wireTime(e.CompletedAt)})
 }
 
+// MarshalJSON writes the times as clock.Layout.
+func (a EffectAttempt) MarshalJSON() ([]byte, error) {
+	type plain EffectAttempt
+	return canonical.Marshal(struct {
+		plain
+		StartedAt string  `json:"startedAt"`
+		EndedAt   *string `json:"endedAt,omitempty"`
+	}{plain(a), clock.Format(a.StartedAt), wireTime(a.EndedAt)})
+}
+
 func wireTime(t *time.Time) *string {
 	if t == nil {
 		return nil

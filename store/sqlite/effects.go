@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/internal/limit"
+	"piworkflows/lease"
 )
 
 // maxReference bounds the reference that a provider gives, in characters.
@@ -42,61 +44,84 @@ func (t *tx) reserveEffect(
 	if err != nil {
 		return r, "", err
 	}
-	r, exists, err := t.effect(h.uid, e.Key)
+	row, exists, err := t.effect(h.uid, e.Key)
 	if err != nil {
 		return r, "", err
 	}
 	if !exists {
-		r, err = t.newEffect(h.record, e)
-		return r, controller.EffectNew, err
+		return t.newEffect(c, h.uid, e)
 	}
-	if differs := difference(r, e); differs != "" {
+	if differs := difference(row.EffectRecord, e); differs != "" {
 		return r, "", &controller.EffectConflictError{Ref: c.Ref, Key: e.Key, Differs: differs}
 	}
-	if r.State.Final() {
-		return r, controller.EffectDone, nil
+	if row.State.Final() {
+		return row.EffectRecord, controller.EffectDone, nil
 	}
-	if err := t.exec("UPDATE effects SET apply_next = 0 WHERE resource_uid = ? AND effect_key = ? AND apply_next = 1",
-		h.uid, e.Key); err != nil {
-		return r, "", err
+	found = controller.EffectOpen
+	if row.applyNext && !e.ObserveOnly {
+		found = controller.EffectNew
 	}
-	if t.changed() > 0 {
-		return r, controller.EffectNew, nil
-	}
-	return r, controller.EffectOpen, nil
+	return row.EffectRecord, found, t.takeEffect(c, row, found)
 }
 
-// difference names what a key was used for before that is not asked for now.
+// difference names what a key was used for before that is not asked for now. Of a
+// record that was cut the kind is not known any more.
 func difference(r controller.EffectRecord, e controller.EffectReservation) string {
 	switch {
 	case r.RequestFingerprint != e.RequestFingerprint:
 		return "request"
 	case r.Generation != e.Generation:
 		return "generation"
-	case r.Kind != e.Kind:
+	case r.Kind != e.Kind && r.Kind != "":
 		return "kind"
 	}
 	return ""
 }
 
-func (t *tx) newEffect(of record, e controller.EffectReservation) (controller.EffectRecord, error) {
+// firstAction is what follows a reservation.
+func firstAction(found controller.Reservation) controller.EffectAction {
+	if found == controller.EffectNew {
+		return controller.ActionApply
+	}
+	return controller.ActionObserve
+}
+
+func (t *tx) newEffect(
+	c *controller.Claim, uid string, e controller.EffectReservation,
+) (controller.EffectRecord, controller.Reservation, error) {
+	found := controller.EffectNew
+	if e.Adopt || e.ObserveOnly {
+		found = controller.EffectOpen
+	}
 	r := controller.EffectRecord{
-		Key: e.Key, ResourceUID: of.uid, Generation: e.Generation, Kind: e.Kind,
+		Key: e.Key, ResourceUID: uid, Generation: e.Generation, Kind: e.Kind,
 		RequestFingerprint: e.RequestFingerprint, State: controller.EffectPending,
 		Token: uuid.NewString(), StartedAt: t.now,
 	}
 	err := t.exec(`INSERT INTO effects (resource_uid, effect_key, generation, kind, state, request_fingerprint,
-			token, started_at, apply_next)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
-		r.ResourceUID, r.Key, r.Generation, r.Kind, string(r.State), r.RequestFingerprint, r.Token, r.StartedAt)
+			token, started_at, apply_next, owner, attempts, attempt_action, attempt_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, ?, ?)`,
+		r.ResourceUID, r.Key, r.Generation, r.Kind, string(r.State), r.RequestFingerprint, r.Token, r.StartedAt,
+		string(c.Token), string(firstAction(found)), t.now)
 	if err != nil {
-		return r, err
+		return r, found, err
 	}
-	return r, t.tellEffect(of.Ref, controller.EventEffectPending, r)
+	return r, found, t.tellEffect(c.Ref, controller.EventEffectPending, r)
+}
+
+// takeEffect makes an unfinished effect that of the pass. What an earlier pass
+// began and never reported is over: nobody knows how.
+func (t *tx) takeEffect(c *controller.Claim, row effectRow, found controller.Reservation) error {
+	if err := t.endAttempt(&row, attemptEnd{outcome: controller.OutcomeUnknown}); err != nil {
+		return err
+	}
+	return t.exec(`UPDATE effects SET owner = ?, apply_next = 0, attempts = ?, attempt_action = ?, attempt_at = ?
+		WHERE seq = ? AND state IN ('pending', 'indeterminate')`,
+		string(c.Token), row.attempts, string(firstAction(found)), t.now, row.seq)
 }
 
 // FinishEffect records what is known of an effect; see controller.Store. To
-// change a final state is an *controller.EffectConflictError.
+// change a final state is a *controller.EffectConflictError.
 func (s *Store) FinishEffect(
 	ctx context.Context, c *controller.Claim, e controller.EffectOutcome,
 ) (controller.EffectRecord, error) {
@@ -112,40 +137,72 @@ func (s *Store) FinishEffect(
 		if err != nil {
 			return controller.EffectRecord{}, err
 		}
-		r, exists, err := t.effect(h.uid, e.Key)
+		row, exists, err := t.effect(h.uid, e.Key)
 		if err != nil {
-			return r, err
+			return row.EffectRecord, err
 		}
 		if !exists {
-			return r, fmt.Errorf("effect %q of %s was never reserved: reserve it first", e.Key, c.Ref)
+			return row.EffectRecord, fmt.Errorf("effect %q of %s was never reserved: reserve it first", e.Key, c.Ref)
 		}
-		return t.finishEffect(h.Ref, r, e)
+		if row.State.Final() {
+			return row.EffectRecord, sameEnd(h.Ref, row.EffectRecord, e.State)
+		}
+		if row.owner != string(c.Token) {
+			return row.EffectRecord, &lease.LostError{What: fmt.Sprintf("effect %q of %s", e.Key, c.Ref), Reason: lease.Taken}
+		}
+		return t.finishEffect(h.Ref, row, e)
 	})
 }
 
+// sameEnd refuses to change a final state.
+func sameEnd(ref controller.Ref, r controller.EffectRecord, state controller.EffectState) error {
+	if state == r.State {
+		return nil
+	}
+	return &controller.EffectConflictError{Ref: ref, Key: r.Key, Differs: "state"}
+}
+
 func (t *tx) finishEffect(
-	ref controller.Ref, r controller.EffectRecord, e controller.EffectOutcome,
+	ref controller.Ref, row effectRow, e controller.EffectOutcome,
 ) (controller.EffectRecord, error) {
-	if r.State.Final() {
-		if e.State != r.State {
-			return r, &controller.EffectConflictError{Ref: ref, Key: r.Key, Differs: "state"}
-		}
-		return r, nil
+	if err := t.mayGoOn(e); err != nil {
+		return row.EffectRecord, err
 	}
+	end := attemptEnd{outcome: cmp.Or(e.Outcome, controller.AttemptOutcome(e.State)), at: &t.now, err: e.Error}
+	if err := t.endAttempt(&row, end); err != nil {
+		return row.EffectRecord, err
+	}
+	r := &row.EffectRecord
 	r.State, r.Error = e.State, e.Error
-	if e.ExternalRef != "" {
-		r.ExternalRef = e.ExternalRef
-	}
+	r.ExternalRef = cmp.Or(e.ExternalRef, r.ExternalRef)
 	if r.State.Final() {
 		r.CompletedAt = &t.now
 	}
-	err := t.exec(`UPDATE effects SET state = ?, external_ref = ?, error = ?, completed_at = ?
-		WHERE resource_uid = ? AND effect_key = ?`,
-		string(r.State), orNull(r.ExternalRef), orNull(r.Error), orNever(r.CompletedAt), r.ResourceUID, r.Key)
-	if err != nil || e.Event == "" {
-		return r, err
+	var next, at any
+	if e.Applies {
+		next, at = string(controller.ActionApply), t.now
 	}
-	return r, t.tellEffect(ref, e.Event, r)
+	err := t.exec(`UPDATE effects SET state = ?, external_ref = ?, error = ?, completed_at = ?, apply_next = ?, attempts = ?,
+			attempt_action = ?, attempt_at = ?
+		WHERE seq = ? AND owner = ? AND state IN ('pending', 'indeterminate')`,
+		string(r.State), orNull(r.ExternalRef), orNull(r.Error), orNever(r.CompletedAt), row.applyNext, row.attempts,
+		next, at, row.seq, row.owner)
+	if err != nil || e.Event == "" {
+		return *r, err
+	}
+	return *r, t.tellEffect(ref, e.Event, *r)
+}
+
+// mayGoOn refuses to let a pass go on to apply in a frozen project.
+func (t *tx) mayGoOn(e controller.EffectOutcome) error {
+	if !e.Applies {
+		return nil
+	}
+	f, err := t.frozen()
+	if f != nil {
+		err = &controller.FrozenError{Freeze: *f}
+	}
+	return err
 }
 
 // orNever stores a missing time as NULL.
@@ -154,47 +211,6 @@ func orNever(at *time.Time) any {
 		return nil
 	}
 	return *at
-}
-
-// Effects returns the records of a resource; see controller.Store.
-func (s *Store) Effects(ctx context.Context, ref controller.Ref) ([]controller.EffectRecord, error) {
-	if err := controller.ValidateRef(ref); err != nil {
-		return nil, err
-	}
-	return read(ctx, s, "read effects", func(t *tx) ([]controller.EffectRecord, error) {
-		uid, err := t.uid(ref)
-		if err != nil {
-			return nil, err
-		}
-		var list []controller.EffectRecord
-		var r controller.EffectRecord
-		err = t.each(effectQuery+" WHERE resource_uid = ? ORDER BY seq", values(uid), func() error {
-			list = append(list, r)
-			return nil
-		}, effectColumns(&r)...)
-		return list, err
-	})
-}
-
-const effectQuery = `SELECT effect_key, resource_uid, generation, kind, state, request_fingerprint, token,
-	external_ref, error, started_at, completed_at FROM effects`
-
-func effectColumns(r *controller.EffectRecord) []any {
-	return []any{
-		&r.Key, &r.ResourceUID, &r.Generation, &r.Kind, (*string)(&r.State), &r.RequestFingerprint, &r.Token,
-		&r.ExternalRef, &r.Error, &r.StartedAt, &r.CompletedAt,
-	}
-}
-
-func (t *tx) effect(uid, key string) (r controller.EffectRecord, found bool, err error) {
-	found, err = t.first(effectQuery+" WHERE resource_uid = ? AND effect_key = ?", values(uid, key), effectColumns(&r)...)
-	return r, found, err
-}
-
-// unfinishedEffects reports whether there is an effect of which nobody knows how
-// it ended.
-func (t *tx) unfinishedEffects(uid string) (bool, error) {
-	return t.first("SELECT 1 FROM effects WHERE resource_uid = ? AND state IN ('pending', 'indeterminate')", values(uid))
 }
 
 func (t *tx) tellEffect(ref controller.Ref, kind controller.EventType, r controller.EffectRecord) error {

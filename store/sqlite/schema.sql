@@ -83,6 +83,10 @@ CREATE INDEX queue_free ON queue (scope, controller, lane, available_at, resourc
 CREATE INDEX queue_claimed ON queue (scope, controller, claim_expires_at)
   WHERE claim_token IS NOT NULL;
 
+-- owner is the claim of the pass that reserved the effect last: only that pass may
+-- say what came of it. attempt_action and attempt_at are the attempt that is under
+-- way, attempts counts those that are over. A record that was cut has an empty kind
+-- and an empty token.
 CREATE TABLE effects (
   seq                 INTEGER PRIMARY KEY,
   resource_uid        TEXT NOT NULL REFERENCES resources (uid) ON DELETE CASCADE,
@@ -98,9 +102,29 @@ CREATE TABLE effects (
   completed_at        INTEGER,
   -- 1 after a person said that it was not applied: the next pass need not look
   apply_next          INTEGER NOT NULL CHECK (apply_next IN (0, 1)),
-  UNIQUE (resource_uid, effect_key)
+  owner               TEXT,
+  attempts            INTEGER NOT NULL CHECK (attempts >= 0),
+  attempt_action      TEXT CHECK (attempt_action IN ('observe', 'apply')),
+  attempt_at          INTEGER,
+  UNIQUE (resource_uid, effect_key),
+  CHECK ((attempt_action IS NULL) = (attempt_at IS NULL))
 ) STRICT;
 CREATE INDEX effects_open ON effects (resource_uid) WHERE state IN ('pending', 'indeterminate');
+
+-- What was tried for an effect: a row for each call that is over, and for each
+-- verdict.
+CREATE TABLE effect_attempts (
+  effect_seq INTEGER NOT NULL REFERENCES effects (seq) ON DELETE CASCADE,
+  number     INTEGER NOT NULL CHECK (number > 0),
+  action     TEXT NOT NULL CHECK (action IN ('observe', 'apply', 'verdict')),
+  started_at INTEGER NOT NULL,
+  ended_at   INTEGER,
+  outcome    TEXT NOT NULL,
+  error      TEXT,
+  actor      TEXT,
+  reason     TEXT,
+  PRIMARY KEY (effect_seq, number)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE workflow_requests (
   seq               INTEGER PRIMARY KEY,

@@ -18,18 +18,18 @@ func (s *Store) ResolveEffect(ctx context.Context, ref controller.Ref, v control
 	}
 	v.Reason = limit.Text(v.Reason, controller.MaxMessage)
 	return write(ctx, s, "resolve effect", func(t *tx) (controller.EffectRecord, error) {
-		r, err := t.resolvable(ref, v.Effect)
+		row, err := t.resolvable(ref, v.Effect)
 		if err != nil {
-			return r, err
+			return row.EffectRecord, err
 		}
-		if err := t.resolve(&r, v); err != nil {
-			return r, err
+		if err := t.resolve(&row, v); err != nil {
+			return row.EffectRecord, err
 		}
 		if _, err := t.wake(ref, controller.LaneRequest); err != nil {
-			return r, err
+			return row.EffectRecord, err
 		}
-		return r, t.tell(ref, controller.EventEffectResolved, verdictPayload{
-			EffectKey: r.Key, State: r.State, Verdict: v.Kind, actorPayload: actorPayload{v.Actor, v.Reason},
+		return row.EffectRecord, t.tell(ref, controller.EventEffectResolved, verdictPayload{
+			EffectKey: row.EffectRecord.Key, State: row.State, Verdict: v.Kind, actorPayload: actorPayload{v.Actor, v.Reason},
 		})
 	})
 }
@@ -43,31 +43,27 @@ type verdictPayload struct {
 
 // resolvable finds an effect on which there can be a verdict. While a pass works
 // on the resource it may be finding out by itself.
-func (t *tx) resolvable(ref controller.Ref, key string) (controller.EffectRecord, error) {
-	uid, err := t.uid(ref)
+func (t *tx) resolvable(ref controller.Ref, key string) (effectRow, error) {
+	row, err := t.effectOf(ref, key)
 	if err != nil {
-		return controller.EffectRecord{}, err
+		return row, err
 	}
-	r, exists, err := t.effect(uid, key)
-	if err != nil {
-		return r, err
-	}
-	if !exists {
-		return r, &controller.EffectNotFoundError{Ref: ref, Effect: key}
-	}
-	if r.State.Final() {
-		return r, &controller.EffectResolvedError{Ref: ref, Effect: key, State: r.State}
+	if row.State.Final() {
+		return row, &controller.EffectResolvedError{Ref: ref, Effect: key, State: row.State}
 	}
 	busy, err := t.claimed(ref)
 	if busy {
 		err = &controller.EffectBusyError{Ref: ref, Effect: key}
 	}
-	return r, err
+	return row, err
 }
 
-// resolve changes the record.
-func (t *tx) resolve(r *controller.EffectRecord, v controller.Verdict) error {
-	next := false
+// resolve changes the record, which belongs to no pass from now on.
+func (t *tx) resolve(row *effectRow, v controller.Verdict) error {
+	if err := t.recordVerdict(row, v); err != nil {
+		return err
+	}
+	r, next := &row.EffectRecord, false
 	switch v.Kind {
 	case controller.VerdictApplied:
 		r.State, r.CompletedAt = controller.EffectApplied, &t.now
@@ -77,31 +73,19 @@ func (t *tx) resolve(r *controller.EffectRecord, v controller.Verdict) error {
 		r.State, next = controller.EffectPending, true
 	}
 	r.Error = fmt.Sprintf("%s says %s: %s", v.Actor, v.Kind, v.Reason)
-	return t.exec(`UPDATE effects SET state = ?, error = ?, completed_at = ?, apply_next = ?
-		WHERE resource_uid = ? AND effect_key = ?`,
-		string(r.State), r.Error, orNever(r.CompletedAt), next, r.ResourceUID, r.Key)
+	return t.exec(`UPDATE effects SET state = ?, error = ?, completed_at = ?, apply_next = ?, attempts = ?, owner = NULL,
+			attempt_action = NULL, attempt_at = NULL
+		WHERE seq = ? AND state IN ('pending', 'indeterminate')`,
+		string(r.State), r.Error, orNever(r.CompletedAt), next, row.attempts, row.seq)
 }
 
-// ListEffects returns effects of the project, the newest first; see
-// controller.Store.
-func (s *Store) ListEffects(ctx context.Context, q controller.EffectQuery) ([]controller.EffectItem, error) {
-	count, err := pageSize("effects", q.Limit, maxPage)
-	if err != nil {
-		return nil, err
+// recordVerdict ends what was under way and adds the word of the person.
+func (t *tx) recordVerdict(row *effectRow, v controller.Verdict) error {
+	if err := t.endAttempt(row, attemptEnd{outcome: controller.OutcomeUnknown}); err != nil {
+		return err
 	}
-	return read(ctx, s, "list effects", func(t *tx) ([]controller.EffectItem, error) {
-		var list []controller.EffectItem
-		var item controller.EffectItem
-		err := t.each(`SELECT r.controller, r.resource_key, e.effect_key, e.resource_uid, e.generation, e.kind, e.state,
-				e.request_fingerprint, e.token, e.external_ref, e.error, e.started_at, e.completed_at
-			FROM effects e JOIN resources r ON r.uid = e.resource_uid
-			WHERE r.scope = ?1 AND (?2 = '' OR r.controller = ?2) AND (?3 = '' OR r.resource_key = ?3)
-				AND (?4 = '' OR e.state = ?4)
-			ORDER BY e.seq DESC LIMIT ?5`,
-			values(t.scope, q.Controller, q.Key, string(q.State), count), func() error {
-				list = append(list, item)
-				return nil
-			}, append([]any{&item.Controller, &item.Ref.Key}, effectColumns(&item.EffectRecord)...)...)
-		return list, err
+	return t.addAttempt(row, controller.EffectAttempt{
+		Action: controller.ActionVerdict, StartedAt: t.now, EndedAt: &t.now,
+		Outcome: controller.AttemptOutcome(v.Kind), Actor: v.Actor, Reason: v.Reason,
 	})
 }

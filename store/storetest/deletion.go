@@ -141,6 +141,7 @@ func deleteWithEffect(k *kit) {
 	equal(k, "reason", settle().Reason, controller.ReasonEffectUnsettled)
 	k.Advance(controller.UnsettledDelay)
 	c = k.claim("a")
+	k.reserve(c, "e")
 	k.outcome(c, "e", controller.EffectApplied)
 	equal(k, "finished", settle(), controller.Finished{Deleted: true})
 }

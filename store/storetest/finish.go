@@ -152,6 +152,7 @@ func finishUnsettled(k *kit) {
 	k.wantNoClaim()
 	k.Advance(controller.UnsettledDelay)
 	c = k.claim("a")
+	k.reserve(c, "e")
 	k.outcome(c, "e", controller.EffectIndeterminate)
 	equal(k, "indeterminate", k.finish(c, settle), want)
 	k.enqueue("a")
@@ -159,6 +160,7 @@ func finishUnsettled(k *kit) {
 	k.enqueue("a")
 	equal(k, "woken", k.finish(c, settle).Reason, controller.ReasonEventDuringPass)
 	c = k.claim("a")
+	k.reserve(c, "e")
 	k.outcome(c, "e", controller.EffectRejected)
 	equal(k, "rejected", k.finish(c, settle), controller.Finished{})
 }

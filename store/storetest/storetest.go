@@ -46,7 +46,7 @@ type test struct {
 func tests() []test {
 	var all []test
 	for _, group := range [][]test{
-		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, deletionTests, effectTests, verdictTests,
+		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, deletionTests, effectTests, attemptTests, verdictTests,
 		childTests, runTests, lifeTests, eventTests, changeTests, sourceTests, peerTests, crowdTests,
 	} {
 		all = append(all, group...)
