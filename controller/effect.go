@@ -110,6 +110,11 @@ type WorkflowRequest struct {
 	Workflow string
 	// Input is the run input, as JSON.
 	Input any
+	// MaxInterruptions is how many attempts may be cut off before the request
+	// fails with CodeInterruptedTooOften: 1 to 1000, zero is
+	// DefaultMaxInterruptions. An attempt that a host cut off because it stopped
+	// does not count.
+	MaxInterruptions int
 }
 
 // ChildRun is the record of a requested child run.
@@ -125,9 +130,21 @@ type ChildRun struct {
 	State            RunState `json:"state"`
 	Attempt          int      `json:"attempt"`
 	Error            string   `json:"error,omitempty"`
+	// Code says why the runtime, and not the run, made the request fail.
+	Code string `json:"code,omitempty"`
+	// Interruptions counts the attempts that were cut off by something else than
+	// a host that stopped.
+	Interruptions int `json:"interruptions,omitempty"`
+	// StartsAt is when an attempt after an interrupted one starts at the earliest;
+	// nil for one that may start at once.
+	StartsAt *time.Time `json:"startsAt,omitempty"`
 	// Output is the final output of a succeeded run.
 	Output json.RawMessage `json:"output,omitempty"`
 }
+
+// CodeInterruptedTooOften is the code of a child request that failed because its
+// attempts were cut off again and again: the run may be what kills its host.
+const CodeInterruptedTooOften = "interrupted_too_often"
 
 // Scheduler is all that the controller runtime knows of workflow runs. The
 // host implements it over the engine.

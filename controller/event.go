@@ -50,7 +50,7 @@ const (
 	// EventEffectResolved: effectKey, state, verdict, actor, reason.
 	EventEffectResolved EventType = "effect_resolved"
 	// The child events: requestId, requestKey, workflow, state, attempt, runId?,
-	// error?.
+	// error?, code?.
 	EventWorkflowRequested    EventType = "workflow_requested"
 	EventWorkflowStateChanged EventType = "workflow_state_changed"
 	// EventDelivered is recorded for a key that a source woke: source.

@@ -53,4 +53,10 @@ const (
 	// UnsettledDelay is the wait of a pass that settled although an effect that
 	// it did not ask for is unfinished.
 	UnsettledDelay = 10 * time.Second
+	// DefaultMaxInterruptions is how many attempts of a child request may be cut
+	// off before it fails. The n-th is followed by the next one after the n-th
+	// delay from ChildBackoffBase up to ChildBackoffMax, doubled each time.
+	DefaultMaxInterruptions = 5
+	ChildBackoffBase        = time.Second
+	ChildBackoffMax         = 5 * time.Minute
 )

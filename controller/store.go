@@ -94,13 +94,14 @@ type Store interface {
 	// attempt is to start (the first, or one after an interrupted attempt), the
 	// attempt, its run ID, the queued run row and status.workflowRun are
 	// written together. The version is compared with the one given, and the new
-	// one returned.
+	// one returned. A request whose attempts were cut off too often fails instead.
 	ReserveChild(ctx context.Context, c *Claim, r ChildReservation) (ChildRun, ChildReserved, error)
 	// StartChild marks the attempt of a claimed run row as running, unless a
 	// newer state is recorded.
 	StartChild(ctx context.Context, run *runqueue.Claim) error
 	// FinishChild ends a child attempt: run row, request record,
-	// status.workflowRun, event and the parent's wake-up together. The fence of
+	// status.workflowRun, event and the parent's wake-up together. If it changes
+	// status.workflowRun during a pass, that pass ends as a conflict. The fence of
 	// the run's claim is checked. A parent that is gone is no error.
 	FinishChild(ctx context.Context, run *runqueue.Claim, o ChildOutcome) error
 	// Children returns the child requests of a resource, oldest first.
@@ -238,7 +239,8 @@ type Backlog struct {
 	Claimed, Ready, Delayed int
 	// NextDue is when the earliest delayed row becomes ready; nil if none is.
 	NextDue *time.Time
-	// Runs counts child runs that are queued or running.
+	// Runs counts child runs that are running, or queued and due. NextDue is also
+	// when the earliest delayed one becomes due.
 	Runs int
 }
 
@@ -290,9 +292,9 @@ type PassRecord struct {
 }
 
 // Write is the new state of a resource, compared and swapped on Version. The
-// store keeps status.workflowRun as it is: progress of a child raises the version
-// of the resource but is no conflict for the pass that runs, which is followed by
-// another one.
+// store keeps status.workflowRun as it is. That a child starts raises the version
+// of the resource but is no conflict for the pass that runs; that the child it
+// points to ends is one, because the pass decided without knowing.
 type Write struct {
 	Version            int64
 	ObservedGeneration int64
@@ -364,6 +366,30 @@ type ChildReservation struct {
 	RunID string
 	// Version is the resource version that the pass holds.
 	Version int64
+	// Retry is what becomes of a request whose attempt was cut off; the zero Retry
+	// starts the next attempt at once, without end.
+	Retry ChildRetry
+}
+
+// ChildRetry bounds the attempts of a child request.
+type ChildRetry struct {
+	// MaxInterruptions, if set, is how many attempts may be cut off before the
+	// request fails with CodeInterruptedTooOften.
+	MaxInterruptions int
+	// Backoff delays the attempt that follows, with Random from [0, 1).
+	Backoff Backoff
+	Random  float64
+}
+
+// Exhausted reports whether no attempt may follow after n were cut off.
+func (r ChildRetry) Exhausted(n int) bool { return r.MaxInterruptions > 0 && n >= r.MaxInterruptions }
+
+// Delay is the wait before the attempt after the n-th that was cut off.
+func (r ChildRetry) Delay(n int) time.Duration {
+	if n == 0 || r.Backoff.Base == 0 {
+		return 0
+	}
+	return r.Backoff.Delay(n, r.Random)
 }
 
 // ChildReserved is what ReserveChild did to the resource.
@@ -383,6 +409,8 @@ type ChildOutcome struct {
 	// Output is the final output of a succeeded or waiting run.
 	Output json.RawMessage
 	Error  string
+	// Stopped says that the host stopped, which is no fault of an interrupted run.
+	Stopped bool
 }
 
 // EventQuery selects events; empty fields select everything.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func (s *workflows) reservation(r WorkflowRequest) (ChildReservation, error) {
 	if s.o.Scheduler == nil {
 		return ChildReservation{}, ErrNoScheduler
 	}
-	if err := errors.Join(ValidateKey("request key", r.RequestKey), ValidateKey("workflow name", r.Workflow)); err != nil {
+	if err := r.check(); err != nil {
 		return ChildReservation{}, err
 	}
 	input, err := canonicalValue("child input", r.Input)
@@ -44,7 +45,24 @@ func (s *workflows) reservation(r WorkflowRequest) (ChildReservation, error) {
 	}
 	return ChildReservation{
 		RequestKey: r.RequestKey, Workflow: r.Workflow, Input: input, RunID: s.o.Scheduler.NewRunID(r.Workflow),
+		Retry: ChildRetry{
+			MaxInterruptions: cmp.Or(r.MaxInterruptions, DefaultMaxInterruptions),
+			Backoff:          Backoff{Base: ChildBackoffBase, Max: ChildBackoffMax, Jitter: BackoffJitter},
+			Random:           s.o.Random(),
+		},
 	}, nil
+}
+
+// maxInterruptions bounds WorkflowRequest.MaxInterruptions.
+const maxInterruptions = 1000
+
+// check lists what is wrong with a request.
+func (r WorkflowRequest) check() error {
+	problems := []error{ValidateKey("request key", r.RequestKey), ValidateKey("workflow name", r.Workflow)}
+	if r.MaxInterruptions < 0 || r.MaxInterruptions > maxInterruptions {
+		problems = append(problems, fmt.Errorf("%d interruptions: allow 1 to %d", r.MaxInterruptions, maxInterruptions))
+	}
+	return errors.Join(problems...)
 }
 
 // pin resolves the workflow, so that a run that starts later is the one asked

@@ -117,15 +117,66 @@ func TestAnInterruptedChildIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	p := newParent(t)
 	p.once(p.m)
-	p.run(controller.ChildOutcome{State: controller.RunInterrupted, Error: "stopped"})
+	p.run(controller.ChildOutcome{State: controller.RunInterrupted, Error: "killed"})
 	p.once(p.m)
 	if p.child.Attempt != 2 || p.child.RunID == "w-1" || p.child.State != controller.RunPending {
 		t.Errorf("child = %+v", p.child)
 	}
+	if due := p.child.StartsAt; due == nil || due.Sub(p.clock.Now()) != controller.ChildBackoffBase {
+		t.Errorf("the second attempt starts at %v, now is %v", due, p.clock.Now())
+	}
+	p.clock.Advance(controller.ChildBackoffBase)
 	p.run(controller.ChildOutcome{State: controller.RunFailed, Error: "no"})
 	p.once(p.m)
 	if p.child.Attempt != 2 || p.child.State != controller.RunFailed || p.child.Error != "no" {
 		t.Errorf("child = %+v", p.child)
+	}
+}
+
+// A run that kills its host must not do so for ever.
+func TestAChildThatIsCutOffAgainAndAgainFails(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	p.request.MaxInterruptions = 2
+	for attempt := 1; attempt <= 2; attempt++ {
+		p.once(p.m)
+		if p.child.State != controller.RunPending || p.child.Attempt != attempt {
+			t.Fatalf("child = %+v", p.child)
+		}
+		p.clock.Advance(time.Hour)
+		p.run(controller.ChildOutcome{State: controller.RunInterrupted, Error: "killed"})
+	}
+	p.once(p.m)
+	if p.child.State != controller.RunFailed || p.child.Code != controller.CodeInterruptedTooOften || p.err != nil {
+		t.Errorf("child = %+v, %v", p.child, p.err)
+	}
+	p.expectQueue("k", controller.QueueNone, 0, 0)
+	if got := string(p.get("k").Status.ControllerStatus); got != `"failed"` {
+		t.Errorf("controller status = %s", got)
+	}
+}
+
+// The pass decided without knowing, so what it decided is thrown away.
+func TestTheEndOfAChildDuringAPassIsAConflict(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	m := p.manager(func(o *controller.ManagerOptions) { o.Scheduler = p.scheduler },
+		define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+			child, err := pass.Workflows.Ensure(ctx, p.request)
+			if child.State == controller.RunPending {
+				p.run(controller.ChildOutcome{State: controller.RunSucceeded})
+			}
+			return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(`"` + string(child.State) + `"`)}), err
+		}))
+	p.once(m)
+	p.lastEvent("k", controller.EventConflict)
+	p.expectQueue("k", controller.QueueReady, 0, 0)
+	if got := string(p.get("k").Status.ControllerStatus); got == `"pending"` {
+		t.Error("a pass that did not know of the end of its child stored its status")
+	}
+	p.once(m)
+	if got := string(p.get("k").Status.ControllerStatus); got != `"succeeded"` {
+		t.Errorf("controller status = %s", got)
 	}
 }
 
@@ -216,6 +267,7 @@ func TestEnsureWorkflowRefuses(t *testing.T) {
 		{"no key", func(r *controller.WorkflowRequest) { r.RequestKey = "" }, "request key"},
 		{"no workflow", func(r *controller.WorkflowRequest) { r.Workflow = "" }, "workflow name"},
 		{"an unknown workflow", func(r *controller.WorkflowRequest) { r.Workflow = "x" }, `no workflow is named "x"`},
+		{"interruptions below none", func(r *controller.WorkflowRequest) { r.MaxInterruptions = -1 }, "-1 interruptions"},
 		{"an input that is no JSON", func(r *controller.WorkflowRequest) { r.Input = func() {} }, "child input"},
 		{"an input that is too large", func(r *controller.WorkflowRequest) { r.Input = quoted(controller.MaxRequestBytes + 1) },
 			"child input is 1048577 bytes"},

@@ -76,7 +76,8 @@ func (w *world) mustBeInterrupted(t *testing.T, runID string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(children) != 1 || children[0].State != controller.RunInterrupted || children[0].RunID != runID {
+	if len(children) != 1 || children[0].State != controller.RunInterrupted || children[0].RunID != runID ||
+		children[0].Interruptions != 0 {
 		t.Errorf("children: %+v", children)
 	}
 	if q, err := w.store.Queue(t.Context(), job("a")); err != nil || q.State != controller.QueueReady || q.ConsecutiveErrors != 0 {
@@ -130,6 +131,9 @@ func TestWhatAKilledHostHeldGoesOnAtTheNextStart(t *testing.T) {
 	ready, status := after.job(t, "a")
 	if ready.Status != controller.True || status.Attempts != 2 {
 		t.Errorf("after the second attempt: %+v %+v", ready, status)
+	}
+	if children, err := after.store.Children(t.Context(), job("a")); err != nil || children[0].Interruptions != 1 {
+		t.Errorf("children: %+v, %v; want one interruption", children, err)
 	}
 }
 

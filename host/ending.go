@@ -109,6 +109,11 @@ func interrupted(reason string) controller.ChildOutcome {
 	return controller.ChildOutcome{State: controller.RunInterrupted, Error: reason}
 }
 
+// stopped is the outcome of a run that its host did not get round to.
+func stopped() controller.ChildOutcome {
+	return controller.ChildOutcome{State: controller.RunInterrupted, Error: reasonStopped, Stopped: true}
+}
+
 func failed(err error) controller.ChildOutcome {
 	return controller.ChildOutcome{State: controller.RunFailed, Error: err.Error()}
 }

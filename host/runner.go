@@ -122,7 +122,7 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 		return *refusal, nil
 	}
 	if ended(ctx) {
-		return interrupted(reasonStopped), nil
+		return stopped(), nil
 	}
 	err := r.insist(ctx, held, claim, func() error { return r.store.StartChild(held, claim) })
 	if err != nil {
@@ -131,12 +131,14 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	run, err := r.start(ctx, held, graph, claim)
 	switch {
 	case err != nil && ended(ctx):
-		return interrupted(reasonStopped), nil
+		return stopped(), nil
 	case err != nil:
 		return refusedStart(err)
 	}
 	result := await(ctx, held, run)
-	return outcomeOf(result), result.Err
+	outcome := outcomeOf(result)
+	outcome.Stopped = ended(ctx)
+	return outcome, result.Err
 }
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -256,19 +255,20 @@ func mustMkdir(t *testing.T, dir string) {
 	}
 }
 
-// advanceUntil moves the clock on, second by second, until a value arrives.
+// advanceUntil moves the clock on, second by second, until a value arrives. It is
+// not so fast that nobody could renew a lease.
 func advanceUntil[T any](t *testing.T, c *clocktest.Manual, values <-chan T) T {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline, second := time.After(patience), time.NewTicker(5*time.Millisecond)
+	defer second.Stop()
 	for {
 		select {
 		case v := <-values:
 			return v
 		case <-deadline:
 			t.Fatal("nothing happened")
-		default:
+		case <-second.C:
 			c.Advance(time.Second)
-			runtime.Gosched()
 		}
 	}
 }

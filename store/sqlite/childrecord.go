@@ -11,12 +11,12 @@ import (
 )
 
 const childQuery = `SELECT request_id, resource_uid, request_key, input_fingerprint, workflow, run_id, state, attempt,
-	error, output_json FROM workflow_requests`
+	interruptions, starts_at, error, code, output_json FROM workflow_requests`
 
 func childColumns(r *controller.ChildRun) []any {
 	return []any{
 		&r.RequestID, &r.ResourceUID, &r.RequestKey, &r.InputFingerprint, &r.Workflow, &r.RunID, (*string)(&r.State),
-		&r.Attempt, &r.Error, &r.Output,
+		&r.Attempt, &r.Interruptions, &r.StartsAt, &r.Error, &r.Code, &r.Output,
 	}
 }
 
@@ -46,15 +46,27 @@ func (s *Store) Children(ctx context.Context, ref controller.Ref) ([]controller.
 	})
 }
 
-// saveChild inserts a record or brings it to its present attempt and state.
-func (t *tx) saveChild(r controller.ChildRun) error {
+// newChild inserts a record.
+func (t *tx) newChild(r controller.ChildRun) error {
 	return t.exec(`INSERT INTO workflow_requests (request_id, resource_uid, request_key, input_fingerprint, workflow,
-			run_id, state, attempt, error, output_json)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (request_id) DO UPDATE SET run_id = excluded.run_id, state = excluded.state,
-			attempt = excluded.attempt, error = excluded.error, output_json = excluded.output_json`,
-		r.RequestID, r.ResourceUID, r.RequestKey, r.InputFingerprint, r.Workflow,
-		r.RunID, string(r.State), r.Attempt, orNull(r.Error), r.Output)
+			run_id, state, attempt, interruptions, starts_at, error, code, output_json)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.RequestID, r.ResourceUID, r.RequestKey, r.InputFingerprint, r.Workflow, r.RunID, string(r.State), r.Attempt,
+		r.Interruptions, orNever(r.StartsAt), orNull(r.Error), orNull(r.Code), r.Output)
+}
+
+// saveChild brings a record from one attempt and state to another, if it still is
+// in that state.
+func (t *tx) saveChild(from, r controller.ChildRun) error {
+	err := t.exec(`UPDATE workflow_requests SET run_id = ?, state = ?, attempt = ?, interruptions = ?, starts_at = ?,
+			error = ?, code = ?, output_json = ?
+		WHERE request_id = ? AND run_id = ? AND attempt = ? AND state = ?`,
+		r.RunID, string(r.State), r.Attempt, r.Interruptions, orNever(r.StartsAt), orNull(r.Error), orNull(r.Code), r.Output,
+		from.RequestID, from.RunID, from.Attempt, string(from.State))
+	if err == nil && t.changed() != 1 {
+		err = fmt.Errorf("child request %s is not %s in attempt %d any more", from.RequestID, from.State, from.Attempt)
+	}
+	return err
 }
 
 // pointer is what a resource shows of its current child.
@@ -80,15 +92,16 @@ func (r *record) shows(requestID string) (bool, error) {
 	return run.RequestID == requestID, nil
 }
 
-// point lets the resource show a child. Passes need not have seen it: see
+// point lets the resource show a child. Passes must have seen only its end: see
 // guard_version in the schema.
-func (t *tx) point(uid string, run controller.ChildRun) error {
+func (t *tx) point(uid string, run controller.ChildRun, ended bool) error {
 	text, err := canonical.Marshal(pointer(run))
 	if err != nil {
 		return err
 	}
-	return t.exec(`UPDATE resources SET workflow_run_json = ?, resource_version = resource_version + 1, updated_at = ?
-		WHERE uid = ?`, text, t.now, uid)
+	return t.exec(`UPDATE resources SET workflow_run_json = ?, resource_version = resource_version + 1,
+			guard_version = iif(?, resource_version + 1, guard_version), updated_at = ?
+		WHERE uid = ?`, text, ended, t.now, uid)
 }
 
 func (t *tx) tellChild(ref controller.Ref, kind controller.EventType, r controller.ChildRun) error {
@@ -100,5 +113,6 @@ func (t *tx) tellChild(ref controller.Ref, kind controller.EventType, r controll
 		Attempt    int                 `json:"attempt"`
 		RunID      string              `json:"runId"`
 		Error      string              `json:"error,omitempty"`
-	}{r.RequestID, r.RequestKey, r.Workflow, r.State, r.Attempt, r.RunID, r.Error})
+		Code       string              `json:"code,omitempty"`
+	}{r.RequestID, r.RequestKey, r.Workflow, r.State, r.Attempt, r.RunID, r.Error, r.Code})
 }

@@ -2,9 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 
 	"piworkflows/controller"
 	"piworkflows/internal/canonical"
+	"piworkflows/internal/limit"
 	"piworkflows/runqueue"
 )
 
@@ -65,6 +67,12 @@ func (t *tx) reserveChild(c *controller.Claim, want childRequest) (reservedChild
 	if found && run.State != controller.RunInterrupted {
 		return t.foundChild(h, run, want)
 	}
+	if !h.current(want.Version) {
+		return reservedChild{}, &controller.ConflictError{Ref: h.Ref, Expected: want.Version, Current: h.version}
+	}
+	if want.Retry.Exhausted(run.Interruptions) {
+		return t.giveUp(h, run)
+	}
 	return t.startAttempt(h, run, want)
 }
 
@@ -92,16 +100,28 @@ func (t *tx) foundChild(h held, run controller.ChildRun, want childRequest) (res
 		return reservedChild{}, &controller.ConflictError{Ref: h.Ref, Expected: want.Version, Current: h.version}
 	}
 	done.reserved.Version = h.version + 1
-	return done, t.point(h.uid, run)
+	return done, t.point(h.uid, run, false)
+}
+
+// giveUp fails a request whose attempts were cut off too often.
+func (t *tx) giveUp(h held, run controller.ChildRun) (reservedChild, error) {
+	from := run
+	run.State, run.Code = controller.RunFailed, controller.CodeInterruptedTooOften
+	run.Error = limit.Text(fmt.Sprintf("%d attempts were cut off, the last one because %s", run.Interruptions, run.Error), controller.MaxError)
+	err := t.saveChild(from, run)
+	if err == nil {
+		err = t.point(h.uid, run, false)
+	}
+	if err == nil {
+		err = t.tellChild(h.Ref, controller.EventWorkflowStateChanged, run)
+	}
+	return reservedChild{run: run, reserved: controller.ChildReserved{Version: h.version + 1, WorkflowRun: pointer(run)}}, err
 }
 
 // startAttempt queues the first or the next attempt. Its run ID is on disk
 // before anybody can start the run.
 func (t *tx) startAttempt(h held, run controller.ChildRun, want childRequest) (reservedChild, error) {
-	if !h.current(want.Version) {
-		return reservedChild{}, &controller.ConflictError{Ref: h.Ref, Expected: want.Version, Current: h.version}
-	}
-	event := controller.EventWorkflowStateChanged
+	event, from, due := controller.EventWorkflowStateChanged, run, t.now
 	if run.Attempt == 0 {
 		event = controller.EventWorkflowRequested
 		run = controller.ChildRun{
@@ -109,13 +129,17 @@ func (t *tx) startAttempt(h held, run controller.ChildRun, want childRequest) (r
 			InputFingerprint: want.fingerprint, Workflow: want.Workflow,
 		}
 	}
+	if delay := want.Retry.Delay(run.Interruptions); delay > 0 {
+		due = t.now.Add(delay)
+		run.StartsAt = &due
+	}
 	run.Attempt++
 	run.RunID, run.State, run.Error, run.Output = want.RunID, controller.RunPending, "", nil
 	want.row.ChildOf, want.row.Attempt = run.RequestID, run.Attempt
 	for _, step := range []func() error{
-		func() error { return t.saveChild(run) },
-		func() error { return t.queueRun(want.row) },
-		func() error { return t.point(h.uid, run) },
+		func() error { return t.saveAttempt(from, run) },
+		func() error { return t.queueRun(want.row, due) },
+		func() error { return t.point(h.uid, run, false) },
 		func() error { return t.tellChild(h.Ref, event, run) },
 	} {
 		if err := step(); err != nil {
@@ -125,4 +149,12 @@ func (t *tx) startAttempt(h held, run controller.ChildRun, want childRequest) (r
 	return reservedChild{run: run, reserved: controller.ChildReserved{
 		Started: true, Version: h.version + 1, WorkflowRun: pointer(run),
 	}}, nil
+}
+
+// saveAttempt stores the first attempt of a request, or the one that follows.
+func (t *tx) saveAttempt(from, run controller.ChildRun) error {
+	if from.Attempt == 0 {
+		return t.newChild(run)
+	}
+	return t.saveChild(from, run)
 }

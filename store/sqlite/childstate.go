@@ -22,8 +22,9 @@ func (s *Store) StartChild(ctx context.Context, run *runqueue.Claim) error {
 		if err != nil || !found || child.State != controller.RunPending {
 			return err
 		}
-		child.State = controller.RunRunning
-		_, err = t.changeChild(child)
+		from := child
+		child.State, child.StartsAt = controller.RunRunning, nil
+		_, err = t.changeChild(from, child)
 		return err
 	})
 }
@@ -46,8 +47,12 @@ func (s *Store) FinishChild(ctx context.Context, run *runqueue.Claim, o controll
 		if err != nil || !found || child.State.Final() {
 			return err
 		}
-		child.State, child.Error, child.Output = o.State, o.Error, o.Output
-		parent, err := t.changeChild(child)
+		from := child
+		child.State, child.Error, child.Output, child.StartsAt = o.State, o.Error, o.Output, nil
+		if o.State == controller.RunInterrupted && !o.Stopped {
+			child.Interruptions++
+		}
+		parent, err := t.changeChild(from, child)
 		if err != nil {
 			return err
 		}
@@ -100,8 +105,8 @@ func (t *tx) childOf(row runqueue.Row) (controller.ChildRun, bool, error) {
 
 // changeChild stores the new state of a request, shows it in the parent, and
 // tells of it.
-func (t *tx) changeChild(child controller.ChildRun) (parent controller.Ref, err error) {
-	if err := t.saveChild(child); err != nil {
+func (t *tx) changeChild(from, child controller.ChildRun) (parent controller.Ref, err error) {
+	if err := t.saveChild(from, child); err != nil {
 		return parent, err
 	}
 	var r record
@@ -114,7 +119,8 @@ func (t *tx) changeChild(child controller.ChildRun) (parent controller.Ref, err 
 		return r.Ref, err
 	}
 	if shown {
-		if err := t.point(r.uid, child); err != nil {
+		ended := child.State.Final() || child.State == controller.RunWaiting
+		if err := t.point(r.uid, child, ended); err != nil {
 			return r.Ref, err
 		}
 	}

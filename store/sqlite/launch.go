@@ -22,7 +22,7 @@ func (s *Store) Launch(ctx context.Context, r runqueue.NewRun, d time.Duration) 
 				return nil, err
 			}
 		}
-		if err := t.queueRun(row); err != nil {
+		if err := t.queueRun(row, t.now); err != nil {
 			return nil, err
 		}
 		return t.takeRun(row.RunID, d)

@@ -128,9 +128,11 @@ func (s *Store) Backlog(ctx context.Context, controllers []string) (controller.B
 				return b, err
 			}
 		}
-		_, err := t.first(`SELECT count(*) FROM workflow_run_queue
-			WHERE scope = ? AND child_request_id IS NOT NULL AND status IN ('queued', 'running')`,
-			values(t.scope), &b.Runs)
+		var next *time.Time
+		_, err := t.first(`SELECT count(*) FILTER (WHERE due_at <= ?2), min(due_at) FILTER (WHERE due_at > ?2)
+			FROM workflow_run_queue WHERE scope = ?1 AND child_request_id IS NOT NULL AND status IN ('queued', 'running')`,
+			values(t.scope, t.now), &b.Runs, &next)
+		b.NextDue = earlier(b.NextDue, next)
 		return b, err
 	})
 }

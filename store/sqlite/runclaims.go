@@ -27,11 +27,11 @@ func (t *tx) takeRun(runID string, d time.Duration) (*runqueue.Claim, error) {
 	return c, err
 }
 
-// nextRunQuery finds the oldest child run that nobody holds. It is one step
-// into an index of the open runs, past those that run.
-const nextRunQuery = `SELECT run_id, status FROM workflow_run_queue
+// nextRunQuery finds the child run that nobody holds and that is due first. It is
+// one step into an index of the open runs, past those that run.
+const nextRunQuery = `SELECT run_id, status, due_at FROM workflow_run_queue
 	WHERE scope = ? AND child_request_id IS NOT NULL AND status IN ('queued', 'running') AND claim_token IS NULL
-	ORDER BY seq LIMIT 1`
+	ORDER BY due_at, seq LIMIT 1`
 
 // ClaimRun takes the oldest child run; see runqueue.Store.
 func (s *Store) ClaimRun(ctx context.Context, d time.Duration) (*runqueue.Claim, error) {
@@ -44,8 +44,9 @@ func (s *Store) ClaimRun(ctx context.Context, d time.Duration) (*runqueue.Claim,
 			return nil, err
 		}
 		var runID, status string
-		found, err := t.first(nextRunQuery, values(t.scope), &runID, &status)
-		if err != nil || !found {
+		var due time.Time
+		found, err := t.first(nextRunQuery, values(t.scope), &runID, &status, &due)
+		if err != nil || !found || due.After(t.now) {
 			return nil, err
 		}
 		c, err := t.takeRun(runID, d)
@@ -67,15 +68,15 @@ func (t *tx) expireRuns() error {
 // another one being queued.
 func (t *tx) nextRun() (*time.Time, error) {
 	var runID, status string
-	found, err := t.first(nextRunQuery, values(t.scope), &runID, &status)
-	if err != nil || found {
-		return &t.now, err
+	var due, expiry *time.Time
+	_, err := t.first(nextRunQuery, values(t.scope), &runID, &status, &due)
+	if err != nil || due != nil && !due.After(t.now) {
+		return due, err
 	}
-	var expiry *time.Time
 	_, err = t.first(`SELECT claim_expires_at FROM workflow_run_queue
 		WHERE scope = ? AND claim_token IS NOT NULL AND child_request_id IS NOT NULL ORDER BY claim_expires_at LIMIT 1`,
 		values(t.scope), &expiry)
-	return expiry, err
+	return earlier(due, expiry), err
 }
 
 // WaitRuns waits for a child run; see runqueue.Store.

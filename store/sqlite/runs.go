@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"piworkflows/controller"
 	"piworkflows/internal/canonical"
@@ -37,8 +38,8 @@ func (t *tx) run(runID string) (row runqueue.Row, err error) {
 	return row, err
 }
 
-// queueRun inserts a run, with no claim.
-func (t *tx) queueRun(r runqueue.Row) error {
+// queueRun inserts a run, with no claim, that may be claimed from due on.
+func (t *tx) queueRun(r runqueue.Row, due time.Time) error {
 	taken, err := t.first("SELECT 1 FROM workflow_run_queue WHERE scope = ? AND run_id = ?", values(t.scope, r.RunID))
 	if err != nil {
 		return err
@@ -47,10 +48,10 @@ func (t *tx) queueRun(r runqueue.Row) error {
 		return fmt.Errorf("run ID %.200q is taken: choose a new one for every run", r.RunID)
 	}
 	return t.exec(`INSERT INTO workflow_run_queue (scope, run_id, workflow, source_json, digest, input_json, status,
-			child_request_id, attempt, continuation_of, fence, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			child_request_id, attempt, continuation_of, due_at, fence, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
 		t.scope, r.RunID, r.Workflow, r.Source, r.Digest, r.Input, string(r.Status), orNull(r.ChildOf), r.Attempt,
-		orNull(r.ContinuationOf), t.now, t.now)
+		orNull(r.ContinuationOf), due, t.now, t.now)
 }
 
 // checkRun refuses a run that the queue cannot keep, and makes its input

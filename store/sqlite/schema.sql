@@ -23,7 +23,8 @@ CREATE TABLE owners (
 
 -- guard_version is resource_version as of the last write that a pass must have
 -- seen. Progress of a child run raises only the latter: the runtime keeps
--- workflow_run_json, so a pass that is under way overwrites nothing.
+-- workflow_run_json, so a pass that is under way overwrites nothing. The end of a
+-- child raises both: a pass that did not know of it may have decided wrongly.
 -- wake counts the wake-ups of the key, handled is the count that the last pass
 -- that ended had seen. They, suspension_json and stalled (the error after which
 -- the key is not tried again by itself) outlive the queue row and are no part of
@@ -137,7 +138,10 @@ CREATE TABLE workflow_requests (
   state             TEXT NOT NULL
     CHECK (state IN ('pending', 'running', 'waiting', 'succeeded', 'failed', 'interrupted')),
   attempt           INTEGER NOT NULL CHECK (attempt > 0),
+  interruptions     INTEGER NOT NULL CHECK (interruptions >= 0),
+  starts_at         INTEGER,
   error             TEXT,
+  code              TEXT,
   output_json       TEXT,
   UNIQUE (resource_uid, request_key)
 ) STRICT;
@@ -157,6 +161,7 @@ CREATE TABLE workflow_run_queue (
   attempt          INTEGER NOT NULL,
   continuation_of  TEXT,
   error            TEXT,
+  due_at           INTEGER NOT NULL,
   fence            INTEGER NOT NULL CHECK (fence >= 0),
   claim_token      TEXT,
   claim_owner      TEXT,
@@ -167,7 +172,7 @@ CREATE TABLE workflow_run_queue (
   CHECK ((claim_token IS NULL) = (claim_owner IS NULL)),
   CHECK ((claim_token IS NULL) = (claim_expires_at IS NULL))
 ) STRICT;
-CREATE INDEX runs_open ON workflow_run_queue (scope, seq)
+CREATE INDEX runs_open ON workflow_run_queue (scope, due_at, seq)
   WHERE child_request_id IS NOT NULL AND status IN ('queued', 'running');
 CREATE INDEX runs_of_scope ON workflow_run_queue (scope, seq);
 CREATE UNIQUE INDEX runs_continuations ON workflow_run_queue (scope, continuation_of)

@@ -20,6 +20,8 @@ var childTests = []test{
 	{"an attempt that ended does not begin again", childEndsOnce},
 	{"an older holder of a run can do nothing", childFence},
 	{"progress of a child is no conflict for a pass", childProgress},
+	{"the end of a child is a conflict for a pass", childEndsDuringPass},
+	{"attempts that are cut off come back later and not for ever", childBacksOff},
 	{"a child outlives its parent", childOrphan},
 	{"the queue does not finish children", childInQueue},
 	{"children refuse bad values", childRefuses},

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"piworkflows/controller"
@@ -81,7 +83,7 @@ func childInterrupted(k *kit) {
 	second, reserved := k.reserveChild(c, "r", "run-2")
 	equal(k, "started", reserved.Started, true)
 	want := first
-	want.Attempt, want.RunID = 2, "run-2"
+	want.Attempt, want.RunID, want.Interruptions = 2, "run-2", 1
 	equal(k, "child", second, want)
 	equal(k, "attempt of the row", k.run("run-2").Attempt, 2)
 	equal(k, "pointer", *k.get("a").Status.WorkflowRun, controller.WorkflowRun{
@@ -142,10 +144,82 @@ func childProgress(k *kit) {
 	k.reserveChild(c, "r", "run-1")
 	run := k.claimRun("run-1")
 	k.must(k.Store.StartChild(k.Context(), run))
-	k.finishChild(run, controller.RunSucceeded)
 	done := k.finish(c, controller.Finish{Write: write(c, "asked"), Settle: true})
-	equal(k, "finished", done, controller.Finished{Requeued: true, Reason: controller.ReasonEventDuringPass})
+	equal(k, "finished", done, controller.Finished{})
 	got := k.get("a")
 	equal(k, "status", string(got.Status.ControllerStatus), `{"phase":"asked"}`)
-	equal(k, "pointer", got.Status.WorkflowRun.State, controller.RunSucceeded)
+	equal(k, "pointer", got.Status.WorkflowRun.State, controller.RunRunning)
+}
+
+// A pass that ends after its child did not know of it when it decided.
+func childEndsDuringPass(k *kit) {
+	for _, state := range []controller.RunState{controller.RunSucceeded, controller.RunInterrupted, controller.RunWaiting} {
+		key, runID := string(state), "run-"+string(state)
+		k.put(key, `{}`)
+		k.finish(k.claim(key), failed("boom", 0))
+		c := k.claim(key)
+		k.reserveChild(c, "r", runID)
+		k.finishChild(k.claimRun(runID), state)
+		done := k.finish(c, controller.Finish{Write: write(c, "stale"), Settle: true})
+		equal(k, "finished", done, controller.Finished{Conflict: true, Requeued: true, Reason: controller.ReasonConflict})
+		equal(k, "status", string(k.get(key).Status.ControllerStatus), `{"phase":"new"}`)
+		c = k.claim(key) // at once
+		equal(k, "errors", c.ConsecutiveErrors, 1)
+		k.settle(c)
+	}
+}
+
+func childBacksOff(k *kit) {
+	c := k.started("a")
+	retry := controller.ChildRetry{MaxInterruptions: 3, Backoff: controller.Backoff{Base: time.Second, Max: time.Hour}}
+	ask := func(runID string) controller.ChildRun {
+		k.Helper()
+		r := childReservation(c, "r", runID)
+		r.Retry = retry
+		run, _, err := k.Store.ReserveChild(k.Context(), c, r)
+		k.must(err)
+		k.settle(c)
+		return run
+	}
+	cutOff := func(runID string, o controller.ChildOutcome) {
+		k.Helper()
+		o.State, o.Error = controller.RunInterrupted, "it was killed"
+		k.must(k.Store.FinishChild(k.Context(), k.claimRun(runID), o))
+		c = k.claim("a")
+	}
+	ask("run-1")
+	cutOff("run-1", controller.ChildOutcome{Stopped: true})
+	equal(k, "start after a stop", ask("run-2").StartsAt, nil)
+	cutOff("run-2", controller.ChildOutcome{})
+	for i, delay := range []time.Duration{time.Second, 2 * time.Second} {
+		runID := fmt.Sprintf("run-%d", i+3)
+		run := ask(runID)
+		equal(k, "interruptions", run.Interruptions, i+1)
+		w := k.start(k.Runs.WaitRuns)
+		k.Advance(delay - time.Millisecond)
+		if early := k.tryClaimRun(); early != nil {
+			k.Fatalf("%s was claimed before its time", early.Row.RunID)
+		}
+		w.pending()
+		b, err := k.Store.Backlog(k.Context(), nil)
+		k.must(err)
+		if b.Runs != 0 || b.NextDue == nil || !b.NextDue.Equal(*run.StartsAt) {
+			k.Errorf("backlog %+v, want a run that is due at %v", b, run.StartsAt)
+		}
+		k.Advance(time.Millisecond)
+		w.end()
+		cutOff(runID, controller.ChildOutcome{})
+	}
+	run := ask("run-5")
+	equal(k, "state", run.State, controller.RunFailed)
+	equal(k, "code", run.Code, controller.CodeInterruptedTooOften)
+	equal(k, "attempt", run.Attempt, 4)
+	equal(k, "stored", k.children("a"), []controller.ChildRun{run})
+	equal(k, "pointer", k.get("a").Status.WorkflowRun.State, controller.RunFailed)
+	payload := k.events(controller.EventQuery{Controller: name, Key: "a", Limit: 2})[0].Payload
+	if !strings.Contains(string(payload), `"code":"interrupted_too_often"`) {
+		k.Errorf("event %s", payload)
+	}
+	_, err := k.Runs.Run(k.Context(), "run-5")
+	wantKind[*runqueue.NotFoundError](k, err)
 }
