@@ -70,6 +70,8 @@ func (f *agentFlag) check(cmd *cobra.Command, stdinTaken bool) error {
 type agents struct {
 	executor engine.AgentExecutor
 	script   *agent.Script
+	// asks says that the executor reads what the person types.
+	asks bool
 }
 
 // agentsOf returns who does the agent steps of a workflow. What is wrong with a
@@ -80,7 +82,7 @@ func (a *App) agentsOf(f agentFlag, g *workflow.Graph) (agents, error) {
 	case isScript:
 		return a.scripted(source{file: file}, g)
 	case f.value == agentAsk:
-		return agents{executor: agent.NewAsk(agent.AskOptions{
+		return agents{asks: true, executor: agent.NewAsk(agent.AskOptions{
 			In: a.o.Stdin, Out: a.o.Stderr, Plain: view.PlainLines, Echo: !isTerminal(a.o.Stdin),
 		})}, nil
 	default:

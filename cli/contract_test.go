@@ -102,19 +102,19 @@ func jsonResults() map[string]func(a *App) error {
 		},
 		"host": func(a *App) error { return a.printLeft(someSummary) },
 		"run": func(a *App) error {
-			return a.printRun("run", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
+			return a.printRun("run", "", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
 		},
 		"resume": func(a *App) error {
-			return a.printRun("resume", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
+			return a.printRun("resume", "", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
 		},
 		"answer": func(a *App) error {
-			return a.printRun("answer", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
+			return a.printRun("answer", "20270105T081400Z-greet-1b2c3d4e", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
 		},
 		"cancel": func(a *App) error {
 			return a.printCancelled(cancelResult{schema("cancel"), someResult.RunID, "parked"})
 		},
 		"runs": func(a *App) error { return a.printRuns(someRunLines()) },
-		"view": func(a *App) error { return a.printRunJSON(someBundle(), 0) },
+		"view": func(a *App) error { return a.printRunJSON(someBundle(), "", 0) },
 		"logs": func(a *App) error {
 			p := &logPrinter{app: a, logs: &logs{bundle: someBundle(), notKept: 1}}
 			return errors.Join(p.piece(outputPiece{

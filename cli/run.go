@@ -17,8 +17,10 @@ import (
 
 type runResult struct {
 	head
-	RunID  string           `json:"runId"`
-	Status runbundle.Status `json:"status"`
+	RunID string `json:"runId"`
+	// ContinuationOf is the run whose answer started this one.
+	ContinuationOf string           `json:"continuationOf,omitempty"`
+	Status         runbundle.Status `json:"status"`
 	// Parked says that the run has no end and can be resumed.
 	Parked      bool            `json:"parked,omitempty"`
 	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
@@ -50,7 +52,8 @@ func (a *App) runCommand() *cobra.Command {
 		Use:   "run WORKFLOW [--input JSON | -f FILE] [--agent script:FILE | ask]",
 		Short: "Start a run of a workflow and follow it",
 		Long: "Runs the workflow in this process. Progress goes to stderr, the final output to stdout.\n" +
-			"An interruption cancels the run. docs/agents.md has the form of a script.",
+			"An interruption cancels the run; at a terminal, p pauses it and q parks it.\n" +
+			"docs/agents.md has the form of a script.",
 		Args:              exactArgs("WORKFLOW"),
 		ValidArgsFunction: a.complete(a.workflowNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -95,11 +98,13 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source, who age
 		return err
 	}
 	return a.open(ctx, paths, func(_ host.Paths, s host.Store) error {
-		result, err := host.RunWorkflow(ctx, o, s, name, input)
+		result, err := a.withKeys(o, agents, func(o host.Options) (engine.Result, error) {
+			return host.RunWorkflow(ctx, o, s, name, input)
+		})
 		if err != nil {
 			return err
 		}
-		return a.concludeRun("run", paths, result, agents)
+		return a.concludeRun("run", "", paths, result, agents)
 	})
 }
 
@@ -118,10 +123,10 @@ func (a *App) runInput(from source) (json.RawMessage, error) {
 }
 
 // printRun writes the result of a command that followed a run.
-func (a *App) printRun(command string, paths host.Paths, r engine.Result) error {
+func (a *App) printRun(command, parent string, paths host.Paths, r engine.Result) error {
 	if a.flags.json() {
 		return a.printJSON(runResult{
-			schema(command), r.RunID, r.Status, r.Parked, r.FinalOutput, r.WaitingOn, r.Error, filepath.Join(paths.Runs, r.RunID),
+			schema(command), r.RunID, parent, r.Status, r.Parked, r.FinalOutput, r.WaitingOn, r.Error, filepath.Join(paths.Runs, r.RunID),
 		})
 	}
 	if len(r.FinalOutput) == 0 {

@@ -23,14 +23,15 @@ func (a *App) resumeCommand() *cobra.Command {
 		Use:   "resume RUN [--agent script:FILE | ask]",
 		Short: "Go on with a run that was parked, or whose process is gone",
 		Long: "No recorded step runs again; the one that was running starts anew. Progress goes to\n" +
-			"stderr, the final output to stdout. An interruption cancels the run.",
+			"stderr, the final output to stdout. An interruption cancels the run; at a terminal, p\n" +
+			"pauses it and q parks it.",
 		Args:              exactArgs("RUN"),
 		ValidArgsFunction: a.complete(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := who.check(cmd, false); err != nil {
 				return err
 			}
-			return a.takeUp(cmd.Context(), "resume", args[0], who, func(o host.Options, s host.Store) (engine.Result, error) {
+			return a.takeUp(cmd.Context(), "resume", "", args[0], who, func(o host.Options, s host.Store) (engine.Result, error) {
 				return host.ResumeRun(cmd.Context(), o, s, args[0], options)
 			})
 		},
@@ -48,7 +49,7 @@ func (a *App) answerCommand() *cobra.Command {
 		Use:   "answer RUN (JSON | TEXT | -f FILE) [--agent script:FILE | ask]",
 		Short: "Answer a run that waits, and follow its continuation",
 		Long: "The answer becomes the input of the continuation, which is a run of its own. A text that\n" +
-			"is no JSON is taken as a JSON string. A run takes one answer.",
+			"is no JSON becomes the object {\"answer\": TEXT}. A run takes one answer.",
 		Args:              rangeArgs(1, "RUN", "ANSWER"),
 		ValidArgsFunction: a.complete(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +63,7 @@ func (a *App) answerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.takeUp(cmd.Context(), "answer", args[0], who, func(o host.Options, s host.Store) (engine.Result, error) {
+			return a.takeUp(cmd.Context(), "answer", args[0], args[0], who, func(o host.Options, s host.Store) (engine.Result, error) {
 				return host.AnswerRun(cmd.Context(), o, s, args[0], answer, options)
 			})
 		},
@@ -77,8 +78,9 @@ func registerForce(cmd *cobra.Command, o *host.ResumeOptions) {
 	cmd.Flags().BoolVar(&o.Force, "force", false, "also with another definition than the one it was recorded with")
 }
 
-// answerText is the answer as JSON. What was meant as an object or a list has to
-// be one.
+// answerText is the answer as JSON: a text becomes the one field of an object, the
+// same for every door through which an answer comes. What was meant as an object
+// or a list has to be one.
 func (a *App) answerText(args []string, file string) (json.RawMessage, error) {
 	if len(args) < 2 {
 		return a.runInput(source{file: file})
@@ -87,12 +89,15 @@ func (a *App) answerText(args []string, file string) (json.RawMessage, error) {
 	if err := canonical.Check([]byte(text)); err == nil || text != "" && (text[0] == '{' || text[0] == '[') {
 		return a.runInput(source{literal: text})
 	}
-	return canonical.Marshal(text)
+	return canonical.Marshal(struct {
+		Answer string `json:"answer"`
+	}{text})
 }
 
-// takeUp lets a run go on in this process and tells of it as run does.
+// takeUp lets a run go on in this process and tells of it as run does. What goes
+// on is a continuation if it has a parent.
 func (a *App) takeUp(
-	ctx context.Context, command, runID string, who agentFlag, goOn func(host.Options, host.Store) (engine.Result, error),
+	ctx context.Context, command, parent, runID string, who agentFlag, goOn func(host.Options, host.Store) (engine.Result, error),
 ) error {
 	if err := runbundle.CheckRunID(runID); err != nil {
 		return err
@@ -117,17 +122,19 @@ func (a *App) takeUp(
 		if err != nil {
 			return err
 		}
-		result, err := goOn(a.runOptions(paths, catalog, agents), s)
+		result, err := a.withKeys(a.runOptions(paths, catalog, agents), agents, func(o host.Options) (engine.Result, error) {
+			return goOn(o, s)
+		})
 		if err != nil {
 			return err
 		}
-		return a.concludeRun(command, paths, result, agents)
+		return a.concludeRun(command, parent, paths, result, agents)
 	})
 }
 
 // concludeRun prints how a run ended and what may follow.
-func (a *App) concludeRun(command string, paths host.Paths, r engine.Result, who agents) error {
-	if err := a.printRun(command, paths, r); err != nil {
+func (a *App) concludeRun(command, parent string, paths host.Paths, r engine.Result, who agents) error {
+	if err := a.printRun(command, parent, paths, r); err != nil {
 		return err
 	}
 	switch {

@@ -43,6 +43,8 @@ func (p *runProgress) hear(e host.RunEvent) {
 	case runbundle.NodeEnded:
 		p.tellTracks(p.untold)
 		p.linef("  %s %s  %s", view.Mark(said.Outcome, p.palette), node, p.palette.Dim(endText(said)))
+	case runbundle.RunPaused:
+		p.linef("  %s paused", p.palette.Warm("‖"))
 	case runbundle.RunEnded:
 		p.linef("%s", endLine(said, p.palette))
 	}

@@ -51,7 +51,11 @@ type runLine struct {
 	// ChildOf is the request of a child run, Attempt counts its attempts.
 	ChildOf string `json:"childOf,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
-	Error   string `json:"error,omitempty"`
+	// ContinuationOf is the run whose answer started this one, ContinuedBy the one
+	// that the answer to this run started.
+	ContinuationOf string `json:"continuationOf,omitempty"`
+	ContinuedBy    string `json:"continuedBy,omitempty"`
+	Error          string `json:"error,omitempty"`
 }
 
 func (a *App) runsCommand() *cobra.Command {
@@ -117,6 +121,7 @@ func runLineOf(row runqueue.Row, root string) runLine {
 	line := runLine{
 		RunID: row.RunID, Workflow: row.Workflow, Status: host.RunStatus(row, nil), CreatedAt: clock.Format(row.CreatedAt),
 		ChildOf: row.ChildOf, Attempt: row.Attempt, Error: row.Error,
+		ContinuationOf: row.ContinuationOf, ContinuedBy: row.ContinuedBy,
 	}
 	b, err := runbundle.Read(filepath.Join(root, row.RunID))
 	if err != nil {

@@ -229,7 +229,7 @@ func TestScreens(t *testing.T) {
 		},
 		"runs":  func(a *App) error { return a.printRuns(someRunLines()) },
 		"host":  func(a *App) error { return a.printLeft(someSummary) },
-		"run":   func(a *App) error { return a.printRun("run", host.Paths{}, someResult) },
+		"run":   func(a *App) error { return a.printRun("run", "", host.Paths{}, someResult) },
 		"graph": func(a *App) error { return a.showGraph("greet", "ascii", false) },
 	} {
 		a, out, errs := screen()

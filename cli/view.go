@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 
 	"piworkflows/host"
 	"piworkflows/runbundle"
+	"piworkflows/runqueue"
 	"piworkflows/view"
 	"piworkflows/view/live"
 )
@@ -70,14 +73,19 @@ func (a *App) showRun(ctx context.Context, paths host.Paths, s host.Store, runID
 	if err != nil {
 		return err
 	}
+	standing, err := standingOf(ctx, s, b)
+	if err != nil {
+		return err
+	}
 	if a.flags.json() {
-		return a.printRunJSON(b, f.step)
+		return a.printRunJSON(b, standing, f.step)
 	}
 	if !f.once && a.wholeScreen() {
-		return a.showLive(ctx, b, f)
+		return a.showLive(ctx, b, standing, f)
 	}
 	text, err := view.Run(b, view.RunOptions{
-		DrawOptions: view.DrawOptions{Style: a.Style(), Folds: view.Folds{Full: f.full}}, Step: f.step, Now: a.o.Clock.Now(),
+		DrawOptions: view.DrawOptions{Style: a.Style(), Folds: view.Folds{Full: f.full}}, Step: f.step, Standing: standing,
+		Now: a.o.Clock.Now(),
 	})
 	if err != nil {
 		return err
@@ -91,14 +99,33 @@ func (a *App) wholeScreen() bool {
 	return ok && term.IsTerminal(int(in.Fd())) && a.Interactive() && a.o.Getenv("TERM") != "dumb"
 }
 
-func (a *App) showLive(ctx context.Context, b *runbundle.Bundle, f viewFlags) error {
+// standingOf is how a run stands by its row, if its record does not tell the same.
+// A run of another project has no row here.
+func standingOf(ctx context.Context, s host.Store, b *runbundle.Bundle) (runbundle.Status, error) {
+	if s == nil {
+		return "", nil
+	}
+	row, err := s.Run(ctx, b.State.RunID)
+	if missing := (*runqueue.NotFoundError)(nil); errors.As(err, &missing) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if status := host.RunStatus(row, b); status != statusOf(b) {
+		return runbundle.Status(status), nil
+	}
+	return "", nil
+}
+
+func (a *App) showLive(ctx context.Context, b *runbundle.Bundle, standing runbundle.Status, f viewFlags) error {
 	return live.Run(ctx, live.Options{
-		Bundle: b, Step: f.step, Folds: view.Folds{Full: f.full}, Palette: a.palette(a.o.Stdout), Clock: a.o.Clock,
+		Bundle: b, Step: f.step, Standing: standing, Folds: view.Folds{Full: f.full}, Palette: a.palette(a.o.Stdout), Clock: a.o.Clock,
 		Input: a.o.Stdin, Output: a.o.Stdout, Environ: os.Environ(),
 	})
 }
 
-func (a *App) printRunJSON(b *runbundle.Bundle, step int) error {
+func (a *App) printRunJSON(b *runbundle.Bundle, standing runbundle.Status, step int) error {
 	s := b.State
 	steps := s.Steps
 	if step > len(steps) {
@@ -108,7 +135,7 @@ func (a *App) printRunJSON(b *runbundle.Bundle, step int) error {
 		steps = steps[:step]
 	}
 	return a.printJSON(viewResult{
-		schema("view"), s.RunID, s.WorkflowName, s.RunTitle, statusOf(b), s.StartedAt, s.FinishedAt, s.CurrentNode,
+		schema("view"), s.RunID, s.WorkflowName, s.RunTitle, cmp.Or(string(standing), statusOf(b)), s.StartedAt, s.FinishedAt, s.CurrentNode,
 		s.WaitingOn, s.Error, s.ErrorCode, s.FinalOutput, b.Dir, b.Workflow, stepsOf(steps), updatesOf(s.Updates),
 	})
 }

@@ -20,10 +20,10 @@ const startLayout = "2006-01-02 15:04Z"
 func (m *Moment) Head(s Style, now time.Time) []string {
 	state := &m.bundle.State
 	facts := []string{
-		Plain(state.WorkflowName), Status(state.Status, m.bundle.Interrupted(), s.Palette), m.progress(),
+		Plain(state.WorkflowName), Status(cmp.Or(m.standing, state.Status), m.bundle.Interrupted(), s.Palette), m.progress(),
 		"took " + Duration(m.took(now)), "at " + state.StartedAt.UTC().Format(startLayout),
 	}
-	if state.Paused {
+	if state.Paused && m.standing == "" {
 		facts[1] = s.Palette.Warm("paused")
 	}
 	name := s.Palette.Bold(Plain(state.RunID)) + gap + Plain(state.RunTitle)
@@ -72,7 +72,7 @@ func (m *Moment) trackLines(s Style, now time.Time) []string {
 		if i == maxTracks {
 			return append(lines, strings.TrimSpace(omitted(len(m.tracks)-i)))
 		}
-		lines = append(lines, margin+ProgressLine(t, now, !m.Ended(), inner))
+		lines = append(lines, margin+ProgressLine(t, now, !m.Ended() && m.standing == "", inner))
 	}
 	return lines
 }

@@ -28,6 +28,8 @@ type Replay struct {
 	bundle *runbundle.Bundle
 	graph  *composed
 	tracks []Track
+	// standing is how the run stands if its record does not tell.
+	standing runbundle.Status
 }
 
 // NewReplay prepares a run. The bundle must not change any more. A graph that
@@ -37,11 +39,22 @@ func NewReplay(b *runbundle.Bundle) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Replay{b, compose(g), tracksOf(b)}, nil
+	return &Replay{bundle: b, graph: compose(g), tracks: tracksOf(b)}, nil
 }
 
 // With is the same run after more of it was recorded.
-func (r *Replay) With(b *runbundle.Bundle) *Replay { return &Replay{b, r.graph, tracksOf(b)} }
+func (r *Replay) With(b *runbundle.Bundle) *Replay {
+	return &Replay{bundle: b, graph: r.graph, tracks: tracksOf(b)}
+}
+
+// Standing is the same run with a status that its record cannot tell, because
+// nobody is there to write it: interrupted or parked, for example. It holds until
+// more is recorded; empty is none.
+func (r *Replay) Standing(status runbundle.Status) *Replay {
+	s := *r
+	s.standing = status
+	return &s
+}
 
 // RunID is the ID of the run.
 func (r *Replay) RunID() string { return r.bundle.State.RunID }
@@ -119,7 +132,10 @@ func (r *Replay) Legend(s Style) []string { return legend(s, runSigns, len(r.gra
 func (m *Moment) took(now time.Time) time.Duration {
 	s := &m.bundle.State
 	end := s.FinishedAt.Time
-	if end.IsZero() {
+	switch {
+	case end.IsZero() && m.standing != "":
+		end = s.UpdatedAt.Time
+	case end.IsZero():
 		end = now
 	}
 	return end.Sub(s.StartedAt.Time)

@@ -13,6 +13,9 @@ type RunOptions struct {
 	// Step shows the run as it was after that step, counted from one, with the
 	// step in full; zero shows all of it.
 	Step int
+	// Standing is how the run stands if its record cannot tell; see
+	// Replay.Standing.
+	Standing runbundle.Status
 	// Now is the present time, for a run that goes on.
 	Now time.Time
 }
@@ -25,7 +28,7 @@ func Run(b *runbundle.Bundle, o RunOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m, err := r.At(o.Step)
+	m, err := r.Standing(o.Standing).At(o.Step)
 	if err != nil {
 		return "", err
 	}

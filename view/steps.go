@@ -128,7 +128,9 @@ func block(name, text string, most int, style Style) string {
 }
 
 // AtWork reports whether the moment is the present, and a node is at work.
-func (m *Moment) AtWork() bool { return m.step == 0 && m.bundle.State.CurrentNode != "" }
+func (m *Moment) AtWork() bool {
+	return m.step == 0 && m.bundle.State.CurrentNode != "" && m.standing == ""
+}
 
 // Working shows the attempt at work, as Detail does a step; empty if there is
 // none.

@@ -17,13 +17,17 @@ import (
 	"piworkflows/view"
 )
 
-// Options say what is shown, and where. All fields but Step and Folds are needed.
+// Options say what is shown, and where. All fields but Step, Folds and Standing are
+// needed.
 type Options struct {
 	// Bundle is the run as it was read.
 	Bundle *runbundle.Bundle
 	// Step is the step to begin with, counted from one; zero is the present.
 	Step  int
 	Folds view.Folds
+	// Standing is how the run stands if its record cannot tell; see
+	// view.Replay.Standing.
+	Standing runbundle.Status
 	// Palette colours the screen.
 	Palette view.Palette
 	// Clock tells how long things take, and paces what is shown of a run that

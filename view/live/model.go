@@ -40,6 +40,7 @@ func newModel(o Options) (model, error) {
 	if err != nil {
 		return model{}, err
 	}
+	r = r.Standing(o.Standing)
 	if _, err := r.At(o.Step); err != nil {
 		return model{}, err
 	}
