@@ -41,11 +41,11 @@ func benchStore(b *testing.B, due, waiting int) *sqlite.Store {
 	}
 	raw(b, path, fmt.Sprintf(`
 		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT %[2]d)
-		INSERT INTO resources SELECT '%[1]s', 'c', 'waits-' || i, 'waits-' || i, 1, 1, 1, 1, 0,
+		INSERT INTO resources SELECT 1000 + i, 1, '%[1]s', 'c', 'waits-' || i, 'waits-' || i, 1, 1, 1, 1, 0,
 			NULL, (SELECT NULL), '{}', 0, '[]', NULL, 'null', NULL,
 			'[]', 0, 0 FROM n WHERE %[2]d > 0;
-		INSERT INTO queue (scope, controller, resource_key, lane, available_at, held, consecutive_errors, retries)
-			SELECT scope, controller, resource_key, 0, %[3]d, 0, 0, 0 FROM resources WHERE uid LIKE 'waits-%%'`,
+		INSERT INTO queue (resource_id, controller_id, lane, available_at, held, consecutive_errors, retries)
+			SELECT id, controller_id, 0, %[3]d, 0, 0, 0 FROM resources WHERE uid LIKE 'waits-%%'`,
 		scope, waiting, time.Now().Add(24*time.Hour).UnixMilli()))
 	return s
 }

@@ -20,6 +20,10 @@ const busyTimeout = 5 * time.Second
 type conn struct {
 	db    *sqlite3.Conn
 	stmts map[string]*sqlite3.Stmt
+	// transaction counts those that were begun.
+	transaction int64
+	// level is what commits wait for.
+	level lasting
 }
 
 // access says how a connection is opened.
@@ -105,6 +109,9 @@ func (c *conn) exec(query string, args ...any) error {
 // changed counts the rows that the last statement changed.
 func (c *conn) changed() int64 { return c.db.Changes() }
 
+// lastID is the number of the row that was inserted last.
+func (c *conn) lastID() int64 { return c.db.LastInsertRowID() }
+
 // changes counts the rows that all statements so far changed.
 func (c *conn) changes() int64 { return c.db.TotalChanges() }
 
@@ -117,6 +124,21 @@ func (c *conn) rollback() error {
 		return nil
 	}
 	return c.exec("ROLLBACK")
+}
+
+// begin begins a transaction that writes. Only if it lasts, its commit waits
+// until it is on the disk; the write-ahead log keeps the order either way.
+func (c *conn) begin(lasts lasting) error {
+	c.transaction++
+	if lasts != c.level {
+		// SQLite changes this while it compiles the statement.
+		level := map[lasting]string{synced: "FULL", fleeting: "NORMAL"}[lasts]
+		if err := c.script("PRAGMA synchronous = " + level); err != nil {
+			return err
+		}
+		c.level = lasts
+	}
+	return c.exec("BEGIN IMMEDIATE")
 }
 
 // first reads the first row of an answer and reports whether there was one.

@@ -67,9 +67,9 @@ func (t *tx) markDeleted(r *record, actor string) error {
 
 // claimed reports whether a pass works on a key now.
 func (t *tx) claimed(ref controller.Ref) (bool, error) {
-	return t.first(`SELECT 1 FROM queue
-		WHERE scope = ? AND controller = ? AND resource_key = ? AND claim_expires_at > ?`,
-		values(t.scope, ref.Controller, ref.Key, t.now))
+	return t.first(`SELECT 1 FROM queue WHERE claim_expires_at > ? AND resource_id =
+			(SELECT id FROM resources WHERE scope = ? AND controller = ? AND resource_key = ?)`,
+		values(t.now, t.scope, ref.Controller, ref.Key))
 }
 
 // deletable reports whether deletion was requested and nothing holds it back:

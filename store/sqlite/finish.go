@@ -62,7 +62,7 @@ func (t *tx) finish(h held, w *statusWrite, f controller.Finish) (controller.Fin
 		return t.finishConflict(h, f)
 	}
 	if w != nil {
-		if err := t.writeStatus(&h.record, w); err != nil {
+		if err := h.change(w); err != nil {
 			return controller.Finished{}, err
 		}
 		if h.deletion != nil {
@@ -76,21 +76,17 @@ func (t *tx) finish(h held, w *statusWrite, f controller.Finish) (controller.Fin
 // all that its writes could overwrite.
 func (r *record) current(version int64) bool { return r.guard <= version && version <= r.version }
 
-// writeStatus stores what a pass changes. What is the same already is no write.
-func (t *tx) writeStatus(r *record, w *statusWrite) error {
-	if r.observed == w.observed && bytes.Equal(r.conditions, w.conditions) &&
-		bytes.Equal(r.status, w.status) && bytes.Equal(r.finalizers, w.finalizers) {
+// change takes over what a pass writes. What is the same already is no write.
+func (h *held) change(w *statusWrite) error {
+	if h.observed == w.observed && bytes.Equal(h.conditions, w.conditions) &&
+		bytes.Equal(h.status, w.status) && bytes.Equal(h.finalizers, w.finalizers) {
 		return nil
 	}
-	r.observed, r.conditions, r.status, r.finalizers = w.observed, w.conditions, w.status, w.finalizers
-	if err := checkStatusSize(*r); err != nil {
-		return err
-	}
-	r.version++
-	r.guard = r.version
-	return t.exec(`UPDATE resources SET observed_generation = ?, conditions_json = ?, controller_status_json = ?,
-		finalizers_json = ?, resource_version = ?, guard_version = ?, updated_at = ? WHERE uid = ?`,
-		r.observed, r.conditions, r.status, r.finalizers, r.version, r.guard, t.now, r.uid)
+	h.observed, h.conditions, h.status, h.finalizers = w.observed, w.conditions, w.status, w.finalizers
+	h.version++
+	h.guard = h.version
+	h.changed = true
+	return checkStatusSize(h.record)
 }
 
 // finishConflict stores nothing and runs the key again at once.
@@ -127,11 +123,10 @@ func (t *tx) finishQueue(h held, f controller.Finish) (controller.Finished, erro
 	if end.requeued {
 		err = t.requeue(h, end, h.troublesAfter(f))
 	} else {
-		err = t.exec("DELETE FROM queue WHERE scope = ? AND controller = ? AND resource_key = ?",
-			t.scope, h.Controller, h.Key)
+		err = t.exec("DELETE FROM queue WHERE resource_id = ?", h.id)
 	}
 	if err == nil {
-		err = t.handle(h, f, end)
+		err = t.save(h, f, end)
 	}
 	if err != nil {
 		return controller.Finished{}, err
@@ -202,7 +197,7 @@ type troubles struct {
 	text            string
 }
 
-func (h held) troublesAfter(f controller.Finish) troubles {
+func (h *held) troublesAfter(f controller.Finish) troubles {
 	after := troubles{h.errors, h.retries, f.Err}
 	switch {
 	case f.KeepErrors && f.Err == "":
@@ -223,24 +218,40 @@ func (h held) troublesAfter(f controller.Finish) troubles {
 func (t *tx) requeue(h held, end passEnd, after troubles) error {
 	return t.exec(`UPDATE queue SET lane = ?, available_at = ?, consecutive_errors = ?, retries = ?, last_error = ?,
 			claim_token = NULL, claim_wake = NULL, claim_owner = NULL, claim_expires_at = NULL
-		WHERE scope = ? AND controller = ? AND resource_key = ?`,
-		int(end.lane), t.now.Add(end.after), after.errors, after.retries, orNull(after.text), t.scope, h.Controller, h.Key)
+		WHERE resource_id = ?`,
+		int(end.lane), t.now.Add(end.after), after.errors, after.retries, orNull(after.text), h.id)
 }
 
-// handle notes that the wake-ups that the pass saw were answered. A pass that was
-// cut off answered none of them.
-func (t *tx) handle(h held, f controller.Finish, end passEnd) error {
+// save stores what became of the resource.
+func (t *tx) save(h held, f controller.Finish, end passEnd) error {
+	handled := h.answer(f, end)
+	switch {
+	case h.changed:
+		return t.exec(`UPDATE resources SET observed_generation = ?, conditions_json = ?, controller_status_json = ?,
+			finalizers_json = ?, resource_version = ?, guard_version = ?, updated_at = ?, handled = ?, stalled = ?
+			WHERE id = ?`, h.observed, h.conditions, h.status, h.finalizers, h.version, h.guard, t.now,
+			h.handled, orNull(h.stalled), h.id)
+	case handled:
+		return t.exec("UPDATE resources SET handled = ?, stalled = ? WHERE id = ?", h.handled, orNull(h.stalled), h.id)
+	}
+	return nil
+}
+
+// answer notes that the wake-ups that the pass saw were answered, and reports
+// whether that is news. A pass that was cut off answered none of them.
+func (h *held) answer(f controller.Finish, end passEnd) bool {
 	if f.Pass.Type != controller.EventFinished && f.Pass.Type != controller.EventFailed {
-		return nil
+		return false
 	}
 	stalled := ""
 	if end.terminal {
 		stalled = f.Err
 	}
 	if h.handled == h.seen && h.stalled == stalled {
-		return nil
+		return false
 	}
-	return t.exec("UPDATE resources SET handled = ?, stalled = ? WHERE uid = ?", h.seen, orNull(stalled), h.uid)
+	h.handled, h.stalled = h.seen, stalled
+	return true
 }
 
 // passPayload is the payload of the event that ends a pass.

@@ -47,18 +47,18 @@ func (r listRow) size() int { return len(r.spec) + r.statusSize() }
 // list reads up to count rows after a reference, fewer if they are large, and
 // tells whether there are more.
 func (t *tx) list(query controller.ListQuery, after controller.Ref, count int) (list []listRow, more bool, err error) {
-	join, where, args := "LEFT", "(r.controller, r.resource_key) > (?, ?)", values(t.scope, after.Controller, after.Key)
+	join, where, args := "LEFT JOIN", "(r.controller, r.resource_key) > (?, ?)", values(t.scope, after.Controller, after.Key)
 	if query.Controller != "" {
 		where, args = "r.controller = ? AND "+where, values(t.scope, query.Controller, after.Controller, after.Key)
 	}
 	if query.Queued {
-		join = "INNER"
+		join = "CROSS JOIN" // in the order of the resources, which a page needs
 	}
 	var r record
 	var q queueRow
 	bytes := 0
 	err = t.each("SELECT "+recordColumns+", "+queueColumns+` FROM resources r
-		`+join+` JOIN queue q USING (scope, controller, resource_key)
+		`+join+` queue q ON q.resource_id = r.id
 		WHERE r.scope = ? AND `+where+" ORDER BY r.controller, r.resource_key", args,
 		func() error {
 			if more = len(list) == count || bytes > maxPageBytes; more {

@@ -32,6 +32,8 @@ type modelKey struct {
 	// holder is the live or expired claim, wokenSince what arrived during it.
 	holder     *modelClaim
 	wokenSince bool
+	// made is how many resources were made until this one.
+	made int
 	// owed says that something happened that no pass has begun after.
 	owed bool
 }
@@ -54,6 +56,7 @@ type queueModel struct {
 	name   string
 	keys   map[string]*modelKey
 	claims []*modelClaim
+	made   int
 }
 
 var modelKeys = []string{"a", "b", "c"}
@@ -95,7 +98,8 @@ func (m *queueModel) drawKey(t *rapid.T) (string, *modelKey) {
 func (m *queueModel) put(t *rapid.T) {
 	key, k := m.drawKey(t)
 	if k == nil {
-		k = &modelKey{}
+		m.made++
+		k = &modelKey{made: m.made}
 		m.keys[key] = k
 	} else if rapid.Bool().Draw(t, "same") {
 		m.mustPut(t, key, k.spec, controller.Unchanged)
@@ -194,7 +198,7 @@ func (m *queueModel) wake(k *modelKey, lane controller.Lane) {
 func (k *modelKey) turn() time.Time { return k.at.Add(k.lane.Offset()) }
 
 // due is the key that a claim must take: the one whose turn is the longest ago,
-// in the faster lane, the first by name of several.
+// in the faster lane, the oldest of several.
 func (m *queueModel) due() string {
 	best := ""
 	for _, key := range modelKeys {
@@ -213,7 +217,10 @@ func (k *modelKey) before(other *modelKey) bool {
 	if !k.turn().Equal(other.turn()) {
 		return k.turn().Before(other.turn())
 	}
-	return k.lane < other.lane
+	if k.lane != other.lane {
+		return k.lane < other.lane
+	}
+	return k.made < other.made
 }
 
 func (m *queueModel) held(k *modelKey) bool {

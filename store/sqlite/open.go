@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -80,7 +81,9 @@ type Store struct {
 	owner  *owner // nil if read-only
 	commit *signal
 	watch  *watcher
-	close  func() error
+	// hasWork says that the last claim found something.
+	hasWork atomic.Bool
+	close   func() error
 }
 
 var (

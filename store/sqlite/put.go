@@ -110,6 +110,48 @@ func expect(ref controller.Ref, expected *int64, current int64) error {
 	return &controller.ConflictError{Ref: ref, Expected: *expected, Current: current}
 }
 
+// create inserts a resource and its first wake-up.
+func (t *tx) create(r record) (err error) {
+	r.wake = 1
+	if r.line, err = t.line(r.Controller); err != nil {
+		return err
+	}
+	if err := t.insert(r); err != nil {
+		return err
+	}
+	return t.exec(dueQuery, t.lastID(), r.line, int(controller.LaneRequest), t.now, false)
+}
+
+// respecify stores another spec and wakes the key with a clean slate: errors
+// with the old spec say nothing about the new one.
+func (t *tx) respecify(r record) error {
+	err := t.exec(`UPDATE resources SET spec_json = ?, generation = ?, resource_version = ?, guard_version = ?,
+		wake = wake + 1, updated_at = ? WHERE id = ?`, r.spec, r.generation, r.version, r.guard, t.now, r.id)
+	if err != nil {
+		return err
+	}
+	k := sleeper{id: r.id, line: r.line, held: r.suspension != nil}
+	k.queued, err = t.first("SELECT lane, available_at FROM queue WHERE resource_id = ?", values(r.id), &k.lane, &k.available)
+	if err != nil {
+		return err
+	}
+	if err := t.due(k, controller.LaneRequest); err != nil || !k.queued {
+		return err
+	}
+	return t.exec(`UPDATE queue SET consecutive_errors = 0, retries = 0, last_error = NULL
+		WHERE resource_id = ? AND (consecutive_errors > 0 OR retries > 0 OR last_error IS NOT NULL)`, r.id)
+}
+
+// line returns the number of a controller, and gives it one the first time.
+func (t *tx) line(name string) (id int64, err error) {
+	known, err := t.first(lineQuery, values(t.scope, name), &id)
+	if known || err != nil {
+		return id, err
+	}
+	err = t.exec("INSERT INTO controllers (scope, controller) VALUES (?, ?)", t.scope, name)
+	return t.lastID(), err
+}
+
 // store writes the change, wakes the key and tells of it.
 func (t *tx) store(c putChange, actor string) error {
 	kind := controller.EventUpdated
@@ -119,15 +161,11 @@ func (t *tx) store(c putChange, actor string) error {
 		return nil
 	case controller.Created:
 		kind = controller.EventApplied
-		err = t.insert(c.record)
+		err = t.create(c.record)
 	case controller.Configured:
-		err = t.exec(`UPDATE resources SET spec_json = ?, generation = ?, resource_version = ?, guard_version = ?,
-			updated_at = ? WHERE uid = ?`, c.spec, c.generation, c.version, c.guard, t.now, c.uid)
+		err = t.respecify(c.record)
 	}
 	if err != nil {
-		return err
-	}
-	if err := t.wakeForSpec(c.Ref); err != nil {
 		return err
 	}
 	return t.tell(c.Ref, kind, struct {

@@ -7,40 +7,61 @@ import (
 	"piworkflows/controller"
 )
 
-// A wake-up counts, and makes the key due now unless it is due already. It
-// leaves a claim alone: the pass finds at its end that the count has moved.
+// What a wake-up looks at, and what it does to a key without a row.
 const (
-	wakeQuery = `UPDATE resources SET wake = wake + 1
-		WHERE scope = ? AND controller = ? AND resource_key = ? RETURNING wake, suspension_json IS NOT NULL`
-	dueQuery = `INSERT INTO queue
-			(scope, controller, resource_key, lane, available_at, held, consecutive_errors, retries)
-		VALUES (?, ?, ?, ?, ?, ?, 0, 0)
-		ON CONFLICT (scope, controller, resource_key) DO UPDATE
-		SET lane = min(lane, excluded.lane), available_at = min(available_at, excluded.available_at)`
+	wakeQuery = `SELECT r.id, r.controller_id, r.wake, r.suspension_json IS NOT NULL,
+			q.resource_id IS NOT NULL, q.lane, q.available_at
+		FROM resources r LEFT JOIN queue q ON q.resource_id = r.id
+		WHERE r.scope = ? AND r.controller = ? AND r.resource_key = ?`
+	dueQuery = `INSERT INTO queue (resource_id, controller_id, lane, available_at, held, consecutive_errors, retries)
+		VALUES (?, ?, ?, ?, ?, 0, 0)`
 )
 
-// wake wakes a key and returns its count of wake-ups, or a *NotFoundError.
+// sleeper is a key as a wake-up finds it.
+type sleeper struct {
+	id, line, wake int64
+	held, queued   bool
+	lane           int
+	available      time.Time
+}
+
+// wake counts a wake-up, makes the key due now unless it is due already, and
+// returns the count or a *NotFoundError. It leaves a claim alone: the pass finds
+// at its end that the count has moved.
 func (t *tx) wake(ref controller.Ref, lane controller.Lane) (count int64, err error) {
-	return t.wakeWith(dueQuery, ref, lane)
-}
-
-// wakeForSpec is wake with a clean slate: errors with the old spec say nothing
-// about the new one.
-func (t *tx) wakeForSpec(ref controller.Ref) error {
-	_, err := t.wakeWith(dueQuery+", consecutive_errors = 0, retries = 0, last_error = NULL", ref, controller.LaneRequest)
-	return err
-}
-
-func (t *tx) wakeWith(query string, ref controller.Ref, lane controller.Lane) (count int64, err error) {
-	held := false
-	found, err := t.first(wakeQuery, values(t.scope, ref.Controller, ref.Key), &count, &held)
-	if err == nil && !found {
-		err = &controller.NotFoundError{Ref: ref}
-	}
+	k, err := t.sleeper(ref)
 	if err != nil {
 		return 0, err
 	}
-	return count, t.exec(query, t.scope, ref.Controller, ref.Key, int(lane), t.now, held)
+	if err := t.exec("UPDATE resources SET wake = ? WHERE id = ?", k.wake+1, k.id); err != nil {
+		return 0, err
+	}
+	return k.wake + 1, t.due(k, lane)
+}
+
+func (t *tx) sleeper(ref controller.Ref) (k sleeper, err error) {
+	found, err := t.first(wakeQuery, values(t.scope, ref.Controller, ref.Key),
+		&k.id, &k.line, &k.wake, &k.held, &k.queued, &k.lane, &k.available)
+	if err == nil && !found {
+		err = &controller.NotFoundError{Ref: ref}
+	}
+	return k, err
+}
+
+// due makes a row, or moves the one there is to a lane that is more urgent and
+// to an earlier time.
+func (t *tx) due(k sleeper, lane controller.Lane) error {
+	if !k.queued {
+		return t.exec(dueQuery, k.id, k.line, int(lane), t.now, k.held)
+	}
+	if k.lane <= int(lane) && !k.available.After(t.now) {
+		return nil
+	}
+	if k.available.After(t.now) {
+		k.available = t.now
+	}
+	return t.exec("UPDATE queue SET lane = ?, available_at = ? WHERE resource_id = ?",
+		min(k.lane, int(lane)), k.available, k.id)
 }
 
 // Enqueue wakes a key; see controller.Store.
@@ -105,7 +126,7 @@ func (s *Store) Queue(ctx context.Context, ref controller.Ref) (controller.Queue
 		var q queueRow
 		var a attention
 		found, err := t.first("SELECT "+queueColumns+", "+attentionColumns+` FROM resources r
-			LEFT JOIN queue q USING (scope, controller, resource_key)
+			LEFT JOIN queue q ON q.resource_id = r.id
 			WHERE r.scope = ? AND r.controller = ? AND r.resource_key = ?`,
 			values(t.scope, ref.Controller, ref.Key), append(q.columns(), a.columns()...)...)
 		if err == nil && !found {
@@ -146,7 +167,7 @@ func (t *tx) count(b *controller.Backlog, name string) error {
 			count(*) FILTER (WHERE claim_expires_at <= ?3 OR claim_token IS NULL AND available_at <= ?3 AND NOT held),
 			count(*) FILTER (WHERE claim_token IS NULL AND available_at > ?3 AND NOT held),
 			min(available_at) FILTER (WHERE claim_token IS NULL AND available_at > ?3 AND NOT held)
-		FROM queue WHERE scope = ?1 AND controller = ?2`,
+		FROM queue WHERE controller_id = (SELECT id FROM controllers WHERE scope = ?1 AND controller = ?2)`,
 		values(t.scope, name, t.now), &claimed, &ready, &delayed, &next)
 	b.Claimed += claimed
 	b.Ready += ready

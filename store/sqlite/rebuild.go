@@ -39,9 +39,7 @@ func (t *tx) rebuild(after controller.Ref) ([]controller.Ref, error) {
 		return nil, err
 	}
 	for _, ref := range batch {
-		if err := t.exec(`DELETE FROM queue
-			WHERE scope = ? AND controller = ? AND resource_key = ? AND claim_token IS NULL`,
-			t.scope, ref.Controller, ref.Key); err != nil {
+		if err := t.dequeue(ref); err != nil {
 			return nil, err
 		}
 		if _, err := t.wake(ref, controller.LaneBackground); err != nil {
@@ -49,4 +47,13 @@ func (t *tx) rebuild(after controller.Ref) ([]controller.Ref, error) {
 		}
 	}
 	return batch, nil
+}
+
+// dequeue throws the row of a key away unless a pass works on it.
+func (t *tx) dequeue(ref controller.Ref) error {
+	k, err := t.sleeper(ref)
+	if err != nil || !k.queued {
+		return err
+	}
+	return t.exec("DELETE FROM queue WHERE resource_id = ? AND claim_token IS NULL", k.id)
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,9 @@ import (
 // compared and stored without being decoded.
 type record struct {
 	controller.Ref
-	uid string
+	// id is the number of the row, line that of the controller.
+	id, line int64
+	uid      string
 	// version is the resource version, guard the one that a pass must have seen.
 	version, guard, generation int64
 	spec                       json.RawMessage
@@ -29,13 +32,13 @@ type record struct {
 // emptyList is the JSON of no conditions and of no finalizers.
 const emptyList = "[]"
 
-const recordColumns = `r.controller, r.resource_key, r.uid, r.resource_version, r.guard_version, r.generation,
+const recordColumns = `r.id, r.controller_id, r.controller, r.resource_key, r.uid, r.resource_version, r.guard_version, r.generation,
 	r.spec_json, r.observed_generation, r.conditions_json, r.workflow_run_json, r.controller_status_json,
 	r.deletion_timestamp, r.finalizers_json, ` + attentionColumns
 
 func (r *record) columns() []any {
 	return append([]any{
-		&r.Controller, &r.Key, &r.uid, &r.version, &r.guard, &r.generation,
+		&r.id, &r.line, &r.Controller, &r.Key, &r.uid, &r.version, &r.guard, &r.generation,
 		&r.spec, &r.observed, &r.conditions, &r.run, &r.status, &r.deletion, &r.finalizers,
 	}, r.attention.columns()...)
 }
@@ -79,11 +82,11 @@ func newRecord(ref controller.Ref, spec, status json.RawMessage) record {
 func newUID() string { return uuid.Must(uuid.NewV7()).String() }
 
 func (t *tx) insert(r record) error {
-	return t.exec(`INSERT INTO resources (scope, controller, resource_key, uid, resource_version, guard_version,
-			generation, wake, handled, spec_json, observed_generation, conditions_json, controller_status_json,
-			finalizers_json, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?)`,
-		t.scope, r.Controller, r.Key, r.uid, r.version, r.guard, r.generation, r.spec, r.observed,
+	return t.exec(`INSERT INTO resources (controller_id, scope, controller, resource_key, uid, resource_version,
+			guard_version, generation, wake, handled, spec_json, observed_generation, conditions_json,
+			controller_status_json, finalizers_json, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)`,
+		r.line, t.scope, r.Controller, r.Key, r.uid, r.version, r.guard, r.generation, r.wake, r.spec, r.observed,
 		r.conditions, r.status, r.finalizers, t.now, t.now)
 }
 
@@ -97,22 +100,24 @@ func (r *record) decode() (controller.Raw, error) {
 		Spec:   r.spec,
 		Status: controller.Status[json.RawMessage]{ObservedGeneration: r.observed, ControllerStatus: r.status},
 	}
-	for _, part := range []struct {
-		text json.RawMessage
-		into any
-	}{
-		{r.conditions, &raw.Status.Conditions},
-		{r.finalizers, &raw.Metadata.Finalizers},
-		{r.run, &raw.Status.WorkflowRun},
-	} {
-		if part.text == nil {
-			continue
-		}
-		if err := json.Unmarshal(part.text, part.into); err != nil {
-			return controller.Raw{}, fmt.Errorf("read resource %s: its row is damaged: %w", r.Ref, err)
-		}
+	err := errors.Join(
+		decodeList(r.conditions, &raw.Status.Conditions), decodeList(r.finalizers, &raw.Metadata.Finalizers))
+	if err == nil && r.run != nil {
+		err = json.Unmarshal(r.run, &raw.Status.WorkflowRun)
+	}
+	if err != nil {
+		return controller.Raw{}, fmt.Errorf("read resource %s: its row is damaged: %w", r.Ref, err)
 	}
 	return raw, nil
+}
+
+// decodeList reads what encodeList writes. Most lists are empty.
+func decodeList[T any](text json.RawMessage, list *[]T) error {
+	if string(text) == emptyList {
+		*list = []T{}
+		return nil
+	}
+	return json.Unmarshal(text, list) //nolint:wrapcheck // decode says what of
 }
 
 // statusSize is the size of the status as JSON, as good as exactly.

@@ -26,7 +26,7 @@ func (s *Store) Suspend(ctx context.Context, ref controller.Ref, actor, reason s
 		if err := t.exec("UPDATE resources SET suspension_json = ? WHERE uid = ?", text, r.uid); err != nil {
 			return false, err
 		}
-		if err := t.hold(ref, true); err != nil {
+		if err := t.hold(r.id, true); err != nil {
 			return false, err
 		}
 		return true, t.tell(ref, controller.EventSuspended, actorPayload{actor, reason})
@@ -47,7 +47,7 @@ func (s *Store) Unsuspend(ctx context.Context, ref controller.Ref, actor, reason
 		if err := t.exec("UPDATE resources SET suspension_json = NULL WHERE uid = ?", r.uid); err != nil {
 			return false, err
 		}
-		if err := t.hold(ref, false); err != nil {
+		if err := t.hold(r.id, false); err != nil {
 			return false, err
 		}
 		if _, err := t.wake(ref, controller.LaneRequest); err != nil {
@@ -59,7 +59,6 @@ func (s *Store) Unsuspend(ctx context.Context, ref controller.Ref, actor, reason
 
 // hold takes the row of a key, if there is one, out of the reach of claims, or
 // puts it back. A pass that runs goes on.
-func (t *tx) hold(ref controller.Ref, held bool) error {
-	return t.exec("UPDATE queue SET held = ? WHERE scope = ? AND controller = ? AND resource_key = ?",
-		held, t.scope, ref.Controller, ref.Key)
+func (t *tx) hold(id int64, held bool) error {
+	return t.exec("UPDATE queue SET held = ? WHERE resource_id = ?", held, id)
 }

@@ -25,7 +25,7 @@ func milliseconds(c clock.Clock) time.Time { return time.UnixMilli(c.Now().UnixM
 // update runs f in a transaction that writes. f may run again after everything
 // that it did was rolled back; what it returns is its last run.
 func (s *Store) update(ctx context.Context, f func(*tx) error) error {
-	return s.writer.do(ctx, func(c *conn) error { return f(s.tx(c)) })
+	return s.writer.do(ctx, synced, func(c *conn) error { return f(s.tx(c)) })
 }
 
 // view runs f in a transaction that reads.
@@ -36,6 +36,15 @@ func (s *Store) view(ctx context.Context, f func(*tx) error) error {
 // write is update for operations of the store: f has a result, errors are
 // typed, op names what was tried.
 func write[T any](ctx context.Context, s *Store, op string, f func(*tx) (T, error)) (T, error) {
+	return writeAs(ctx, s, synced, op, f)
+}
+
+// writeFleeting is write for what dies with this process.
+func writeFleeting[T any](ctx context.Context, s *Store, op string, f func(*tx) (T, error)) (T, error) {
+	return writeAs(ctx, s, fleeting, op, f)
+}
+
+func writeAs[T any](ctx context.Context, s *Store, lasts lasting, op string, f func(*tx) (T, error)) (T, error) {
 	var result, none T
 	if s.life.Err() != nil {
 		return none, ErrClosed
@@ -43,8 +52,8 @@ func write[T any](ctx context.Context, s *Store, op string, f func(*tx) (T, erro
 	if s.writer == nil {
 		return none, s.o.explain(op, errReadOnly)
 	}
-	err := s.update(ctx, func(t *tx) (err error) {
-		result, err = f(t)
+	err := s.writer.do(ctx, lasts, func(c *conn) (err error) {
+		result, err = f(s.tx(c))
 		return err
 	})
 	if err != nil {

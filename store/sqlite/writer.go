@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -19,19 +20,23 @@ const (
 	// 2 ms, and would look in vain for as long as our callers keep coming.
 	busyStretch = 50 * time.Millisecond
 	breath      = 2500 * time.Microsecond
+	// maxAhead bounds the rows that one claim reads for those that follow it.
+	maxAhead = 32
 )
 
 // errGivenUp stands for an error of SQLite that a closure swallowed.
 var errGivenUp = errors.New("SQLite rolled the transaction back")
 
 // writer owns the connection that writes. Its goroutine runs the closures of
-// all callers that wait in one transaction, each in a savepoint of its own.
+// all callers that wait in one transaction.
 type writer struct {
 	conn   *conn
 	commit *signal
 	tasks  chan *task
 	quit   chan struct{}
 	done   chan struct{}
+	// heads are what the claims of a transaction share.
+	heads heads
 	// transactions counts commits that changed something; tests read it.
 	transactions atomic.Int64
 }
@@ -54,15 +59,16 @@ func (w *writer) stop() {
 
 // last runs f in a transaction once the writer has stopped.
 func (w *writer) last(f func(*conn) error) error {
-	t := &task{ctx: context.Background(), run: f}
+	t := &task{ctx: context.Background(), lasts: synced, run: f}
 	w.together([]*task{t})
 	return t.err
 }
 
-// do runs f in a transaction and returns once that is durable. If ctx ends
-// before f was started nothing happens; after that its result is what counts.
-func (w *writer) do(ctx context.Context, f func(*conn) error) error {
-	t := &task{ctx: ctx, run: f, done: make(chan struct{})}
+// do runs f in a transaction and returns once that is committed, and durable if
+// it has to be. If ctx ends before f was started nothing happens; after that its
+// result is what counts.
+func (w *writer) do(ctx context.Context, lasts lasting, f func(*conn) error) error {
+	t := &task{ctx: ctx, lasts: lasts, run: f, done: make(chan struct{})}
 	select {
 	case w.tasks <- t:
 	case <-ctx.Done():
@@ -161,19 +167,16 @@ func (w *writer) serve(group []*task) {
 // behind and that each task deserves a try of its own.
 func (w *writer) together(group []*task) (settled bool) {
 	alone := len(group) == 1
-	if err := w.conn.exec("BEGIN IMMEDIATE"); err != nil {
+	group, claims := arrange(group)
+	w.heads.want = min(claims, maxAhead)
+	if err := w.conn.begin(lasting(claims < len(group))); err != nil {
 		fail(group, err)
 		return true
 	}
 	changes := w.conn.changes()
-	for _, t := range group {
-		if !t.start() {
-			continue
-		}
-		t.err = w.attempt(t)
-		if !w.conn.inTransaction() { // SQLite gave it up, see attempt
-			return alone
-		}
+	if !w.runAll(group) {
+		_ = w.conn.rollback() // SQLite may have done so
+		return alone
 	}
 	if err := w.conn.exec("COMMIT"); err != nil {
 		_ = w.conn.rollback() // the commit's error tells more
@@ -187,27 +190,24 @@ func (w *writer) together(group []*task) (settled bool) {
 	return true
 }
 
-// attempt runs one task in a savepoint, so that its error undoes nothing of the
-// others. After some errors SQLite rolls the whole transaction back by itself.
-func (w *writer) attempt(t *task) error {
-	if err := w.conn.exec("SAVEPOINT task"); err != nil {
-		return err
-	}
-	err := t.run(w.conn)
-	if !w.conn.inTransaction() {
-		if err == nil {
-			err = errGivenUp
+// runAll runs the tasks of a transaction. A task that failed before it changed
+// anything undoes nothing of the others. False says that the transaction is
+// spoilt: by a task that changed something and failed, or because SQLite has
+// rolled it back, as it does after some errors.
+func (w *writer) runAll(group []*task) bool {
+	for _, t := range group {
+		if !t.start() {
+			continue
 		}
-		return err
-	}
-	if err != nil {
-		if undo := w.conn.exec("ROLLBACK TO task"); undo != nil {
-			_ = w.conn.rollback() // then the group runs one by one
-			return err
+		changes := w.conn.changes()
+		t.err = t.run(w.conn)
+		if !w.conn.inTransaction() {
+			t.err = cmp.Or(t.err, errGivenUp)
+			return false
+		}
+		if t.err != nil && w.conn.changes() != changes {
+			return false
 		}
 	}
-	if release := w.conn.exec("RELEASE task"); err == nil {
-		err = release
-	}
-	return err
+	return true
 }

@@ -89,9 +89,9 @@ func backlogCounts(k *kit) {
 	expired := k.started("expired")
 	k.finish(k.started("delayed"), failed("no", lasts))
 	k.finish(k.started("later"), failed("no", 2*lasts))
+	k.settle(k.started("none"))
 	k.put("ready", `{}`)
 	k.putOf(controller.Ref{Controller: "other", Key: "a"}, `{}`)
-	k.settle(k.started("none"))
 	b, err := k.Store.Backlog(k.Context(), []string{name})
 	k.must(err)
 	next := k.queue("delayed").AvailableAt
