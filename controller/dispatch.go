@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"piworkflows/clock"
@@ -111,8 +110,6 @@ func (m *Manager) waitDue(stop context.Context) error {
 // error is that of ctx.
 func (m *Manager) pause(ctx context.Context, doing string, err error, failures int) error {
 	delay := storeBackoff.Delay(failures, m.o.Random())
-	m.o.Logger.LogAttrs(ctx, slog.LevelError, "store failed, trying again",
-		slog.String("doing", doing), slog.Any("error", err),
-		slog.Int("failures", failures), slog.Duration("delay", delay))
+	m.o.Observer.Observe(StoreFailed{Doing: doing, Err: err, Failures: failures, After: delay})
 	return clock.Sleep(ctx, m.o.Clock, delay)
 }

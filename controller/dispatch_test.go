@@ -113,7 +113,7 @@ func TestStoreErrorsNeverEndTheLoop(t *testing.T) {
 			stop := w.start(w.manager(nil, define(answering(controller.Settled(nothing), nil))))
 			for i, delay := range []float64{100, 200, 400} {
 				got := w.logs.await(t, "store failed, trying again")
-				if got["failures"] != float64(i+1) || got["delay"] != delay*float64(time.Millisecond) || got["error"] != "disk full" {
+				if got["failures"] != float64(i+1) || got["afterMs"] != delay || got["error"] != "disk full" {
 					t.Errorf("record = %v, want failure %d", got, i+1)
 				}
 				w.awaitTimers(1)

@@ -151,5 +151,6 @@ func (c effectCall) store(ctx context.Context, o EffectOutcome) (EffectRecord, e
 	if err != nil {
 		return c.record, fmt.Errorf("record effect %q as %s: %w", o.Key, o.State, err)
 	}
+	c.observeEffect(record, o.Event, o.Error)
 	return record, nil
 }

@@ -45,6 +45,9 @@ func (s *effects) Ensure(ctx context.Context, e Effect) (EffectRecord, error) {
 	if err != nil || found == EffectDone {
 		return record, err
 	}
+	if found == EffectNew {
+		s.observeEffect(record, EventEffectPending, "")
+	}
 	return s.finish(ctx, effectCall{effects: s, effect: e, record: record}, found)
 }
 

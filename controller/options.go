@@ -29,8 +29,11 @@ type ManagerOptions struct {
 	// Clock measures deadlines, delays and durations; clock.System if nil. The
 	// store owns the clock of its leases.
 	Clock clock.Clock
-	// Logger receives one record for every pass; nothing is logged if nil.
+	// Logger receives the records of Log, and what reconcilers say by Pass.Log;
+	// nothing is logged if nil.
 	Logger *slog.Logger
+	// Observer hears of every pass, effect and child run; nobody does if nil.
+	Observer Observer
 	// Workers bounds the passes at once over all controllers; DefaultWorkers if
 	// zero.
 	Workers int
@@ -54,6 +57,7 @@ func (o ManagerOptions) withDefaults() ManagerOptions {
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
+	o.Observer = o.observers()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -66,6 +70,18 @@ func (o ManagerOptions) withDefaults() ManagerOptions {
 	o.StopGrace = cmp.Or(o.StopGrace, DefaultStopGrace)
 	o.Backoff = o.Backoff.orDefault()
 	return o
+}
+
+// observers are the log and the observer, as far as they are there.
+func (o ManagerOptions) observers() Observers {
+	var list Observers
+	if o.Logger != nil {
+		list = append(list, Log(o.Logger))
+	}
+	if o.Observer != nil {
+		list = append(list, o.Observer)
+	}
+	return list
 }
 
 // check lists everything that is wrong with options that have their defaults.

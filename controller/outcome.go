@@ -127,8 +127,8 @@ func (p *passRun) newFinish(event EventType, why RequeueReason, after time.Durat
 	return Finish{
 		After: after, Reason: why, Unsettled: UnsettledDelay, Resync: p.definition.Resync,
 		Pass: PassRecord{
-			ReconcileID: p.id,
-			Generation:  p.claim.Resource.Metadata.Generation,
+			ReconcileID: p.info.ReconcileID,
+			Generation:  p.info.Generation,
 			Duration:    p.elapsed(),
 			Type:        event,
 		},

@@ -307,8 +307,11 @@ func TestEveryPassHasOneRecord(t *testing.T) {
 	w.clock.Advance(time.Minute)
 	w.once(m)
 	for _, want := range []map[string]any{
-		{"level": "INFO", "outcome": "requeue", "reason": "delay"},
-		{"level": "ERROR", "outcome": "failed", "reason": "error_backoff", "error": "panic in Reconcile: boom"},
+		{"level": "DEBUG", "outcome": "requeue", "reason": "delay", "requeueAfterMs": 60_000.0},
+		{
+			"level": "ERROR", "outcome": "failed", "reason": "error_backoff", "requeueAfterMs": 1000.0,
+			"error": "panic in Reconcile: boom",
+		},
 	} {
 		looking, got := w.logs.await(t, "looking"), w.logs.await(t, "pass")
 		if stack, _ := got["stack"].(string); (want["error"] != nil) != strings.Contains(stack, "pass_test.go") {

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"piworkflows/lease"
 )
@@ -22,10 +21,10 @@ func (p *passRun) finish(stop, held context.Context, e ending) error {
 			if !done.Requeued {
 				p.pace.end(p.claim.Ref)
 			}
-			p.report(ctx, e, outcomeOf(e, done), done.Reason)
+			p.report(outcomeOf(e, done), e.err, done)
 			return nil
 		case errors.Is(err, lease.ErrLost):
-			p.report(ctx, ending{err: errors.Join(err, e.err)}, outcomeLost, "")
+			p.report(PassLost, errors.Join(err, e.err), Finished{})
 			return nil
 		case e.finish.Write != nil && refused(err):
 			e = p.failed(err, ReasonErrorBackoff)
@@ -33,7 +32,7 @@ func (p *passRun) finish(stop, held context.Context, e ending) error {
 		}
 		lost := errors.Is(context.Cause(held), lease.ErrLost)
 		if stop.Err() != nil || lost || p.pause(patient, "finish a pass", err, failures) != nil {
-			p.report(ctx, ending{err: errors.Join(err, e.err)}, outcomeUnrecorded, "")
+			p.report(PassUnrecorded, errors.Join(err, e.err), Finished{})
 			return err
 		}
 	}
@@ -46,55 +45,38 @@ func refused(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &name)
 }
 
-// The outcomes of a pass in its log record.
-const (
-	outcomeSettled  = "settled"
-	outcomeRequeue  = "requeue"
-	outcomeDeleted  = "deleted"
-	outcomeFailed   = "failed"
-	outcomeConflict = "conflict"
-	outcomeReleased = "released"
-	// outcomeLost means that another pass had the key already.
-	outcomeLost = "lost"
-	// outcomeUnrecorded means that the store took no end of the pass.
-	outcomeUnrecorded = "unrecorded"
-)
-
-func outcomeOf(e ending, done Finished) string {
+func outcomeOf(e ending, done Finished) PassOutcome {
 	switch event := e.finish.Pass.Type; {
 	case event == EventFailed:
-		return outcomeFailed
+		return PassFailed
 	case event == EventReleased:
-		return outcomeReleased
+		return PassReleased
 	case event == EventConflict || done.Conflict:
-		return outcomeConflict
+		return PassConflict
 	case done.Deleted:
-		return outcomeDeleted
+		return PassDeleted
 	case done.Requeued:
-		return outcomeRequeue
+		return PassRequeued
 	default:
-		return outcomeSettled
+		return PassSettled
 	}
 }
 
-// report writes the one log record of the pass.
+// report tells of the end of the pass.
 //
 // Spec: Observability.
-func (p *passRun) report(ctx context.Context, e ending, outcome string, why RequeueReason) {
-	level := slog.LevelInfo
-	attrs := []slog.Attr{slog.String("outcome", outcome), slog.Int64("durationMs", p.elapsed().Milliseconds())}
-	if why != "" {
-		attrs = append(attrs, slog.String("reason", string(why)))
-	}
-	if outcome == outcomeFailed || outcome == outcomeLost || outcome == outcomeUnrecorded {
-		level = slog.LevelWarn
-	}
-	if e.err != nil {
-		attrs = append(attrs, slog.String("error", errorText(e.err)))
-	}
-	if thrown := (*PanicError)(nil); errors.As(e.err, &thrown) {
-		level = slog.LevelError
-		attrs = append(attrs, slog.String("stack", string(thrown.Stack)))
-	}
-	p.log.LogAttrs(ctx, level, "pass", attrs...)
+func (p *passRun) report(outcome PassOutcome, err error, next Finished) {
+	p.o.Observer.Observe(PassEnded{
+		PassInfo: p.info, Outcome: outcome, Duration: p.elapsed(), Reason: next.Reason, After: next.After, Err: err,
+	})
+}
+
+func (p *passRun) observeEffect(r EffectRecord, event EventType, err string) {
+	p.o.Observer.Observe(EffectChanged{
+		PassInfo: p.info, Effect: r.Key, Kind: r.Kind, State: r.State, Event: event, Err: err,
+	})
+}
+
+func (p *passRun) observeChild(c ChildRun) {
+	p.o.Observer.Observe(ChildChanged{ChildInfo{c.RequestID, c.RunID, c.Workflow, c.Attempt}, p.info.Ref, c.State, c.Error})
 }

@@ -20,7 +20,7 @@ type passRun struct {
 	*Manager
 	definition *Definition
 	claim      *Claim
-	id         string
+	info       PassInfo
 	began      time.Time
 	log        *slog.Logger
 	// applied says that the one external change of the pass was tried.
@@ -35,17 +35,21 @@ type passRun struct {
 }
 
 func (m *Manager) newPass(c *Claim) *passRun {
-	p := &passRun{Manager: m, claim: c, id: uuid.NewString(), began: m.o.Clock.Now(), resource: c.Resource, inDoubt: map[string]EffectRecord{}}
+	p := &passRun{Manager: m, claim: c, began: m.o.Clock.Now(), resource: c.Resource, inDoubt: map[string]EffectRecord{}}
+	p.info = PassInfo{Ref: c.Ref, Generation: c.Resource.Metadata.Generation, ReconcileID: uuid.NewString()}
 	// The store claims only for names it was given, so this one is known.
 	p.definition = m.definitions.byName[c.Ref.Controller]
 	p.log = m.o.Logger.With("controller", c.Ref.Controller, "key", c.Ref.Key,
-		"generation", c.Resource.Metadata.Generation, "reconcileId", p.id)
+		"generation", p.info.Generation, "reconcileId", p.info.ReconcileID)
 	return p
 }
 
 // run works the claim off. Its error is one of the store: the claim runs out
 // by itself then.
 func (p *passRun) run(stop context.Context) error {
+	p.o.Observer.Observe(PassStarted{
+		PassInfo: p.info, Lane: p.claim.Lane, Waited: p.claim.Waited, Again: p.claim.ConsecutiveErrors+p.claim.Retries > 0,
+	})
 	held, release := lease.Keep(context.WithoutCancel(stop), p.renewal())
 	defer release()
 	a := p.reconcile(stop, held)
@@ -102,7 +106,7 @@ func (p *passRun) reconcile(stop, held context.Context) answer {
 func (p *passRun) call(ctx context.Context, done chan<- answer) {
 	a := answer{err: &PanicError{In: "Reconcile"}}
 	defer func() { done <- a }()
-	services := &Pass{ID: p.id, Log: p.log, Effects: &effects{passRun: p, pass: ctx}, Workflows: &workflows{passRun: p, pass: ctx}}
+	services := &Pass{ID: p.info.ReconcileID, Log: p.log, Effects: &effects{passRun: p, pass: ctx}, Workflows: &workflows{passRun: p, pass: ctx}}
 	resource := cloneRaw(p.claim.Resource)
 	a.result, a.err = guarded("Reconcile", func() (RawResult, error) {
 		return p.definition.Reconcile(ctx, services, resource)
@@ -153,11 +157,11 @@ func (p *passRun) leave(a answer) {
 		return
 	}
 	p.slots.abandon(name)
-	p.log.Warn("reconciler abandoned", "cause", a.cause)
+	p.o.Observer.Observe(PassAbandoned{p.info, a.cause})
 	go func() {
 		late := <-a.late
 		p.slots.returned(name)
-		p.log.Warn("abandoned reconciler returned", "error", late.err, "durationMs", p.elapsed().Milliseconds())
+		p.o.Observer.Observe(PassReturned{p.info, p.elapsed(), late.err})
 	}()
 }
 

@@ -251,6 +251,9 @@ type Claim struct {
 	// Wake is the wake-up count that the claim saw; a later one runs the key
 	// again.
 	Wake int64
+	// Lane is that of the queue row, Waited how long ago the row became due.
+	Lane   Lane
+	Waited time.Duration
 	// ConsecutiveErrors and Retries are those of the queue row before this pass.
 	ConsecutiveErrors, Retries int
 	Resource                   Raw
@@ -310,9 +313,10 @@ type Finished struct {
 	Conflict bool
 	// Deleted says that the resource is gone.
 	Deleted bool
-	// Requeued says that the key has a row again, and why.
+	// Requeued says that the key has a row again, why, and how long it waits.
 	Requeued bool
 	Reason   RequeueReason
+	After    time.Duration
 }
 
 // Reservation says what ReserveEffect found.

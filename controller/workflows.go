@@ -96,5 +96,8 @@ func (s *workflows) reserve(ctx context.Context, r ChildReservation) (ChildRun, 
 	}
 	s.resource.Metadata.ResourceVersion = done.Version
 	s.resource.Status.WorkflowRun = done.WorkflowRun
+	if done.Started {
+		s.observeChild(child)
+	}
 	return child, nil
 }

@@ -39,6 +39,9 @@ type Options struct {
 	// Clock and Logger default to the machine's clock and to silence.
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// Observer hears of every pass, effect and child run beside Logger, which has
+	// the records of controller.Log; nobody does if nil.
+	Observer controller.Observer
 	// Agents does the agent steps of every run; without it they fail when they are
 	// reached.
 	Agents engine.AgentExecutor
@@ -92,6 +95,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		Scheduler:   scheduler{o.Catalog, o.Clock},
 		Clock:       o.Clock,
 		Logger:      o.Logger,
+		Observer:    o.Observer,
 		Workers:     o.Workers,
 	})
 	if err != nil {
@@ -107,7 +111,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		manager: manager,
 		runner: &runner{
 			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
-			log: o.Logger, runs: o.Runs, limit: o.ChildRuns, observe: o.Observe,
+			log: o.Logger, records: o.observers(), runs: o.Runs, limit: o.ChildRuns, observe: o.Observe,
 		},
 		sources: sources{store, o.Catalog.Controllers, o.Clock, o.Logger},
 		catalog: o.Catalog,
@@ -149,6 +153,15 @@ func (o Options) check() error {
 		return fmt.Errorf("%d child runs at once: the number must be positive", o.ChildRuns)
 	}
 	return nil
+}
+
+// observers hear what the host has to tell beside the manager.
+func (o Options) observers() controller.Observers {
+	list := controller.Observers{controller.Log(o.Logger)}
+	if o.Observer != nil {
+		list = append(list, o.Observer)
+	}
+	return list
 }
 
 func (o Options) engine() engine.Options {

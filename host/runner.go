@@ -37,6 +37,7 @@ type runner struct {
 	catalog *Catalog
 	clock   clock.Clock
 	log     *slog.Logger
+	records controller.Observer
 	runs    string
 	limit   int
 	observe func(RunEvent)
@@ -86,7 +87,6 @@ func (r *runner) next(ctx context.Context) *runqueue.Claim {
 // execute brings one claimed row to its end. ctx ends when the host stops; the
 // claim is kept beyond that until the end is recorded.
 func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
-	log := r.log.With("runId", claim.Row.RunID, "workflow", claim.Row.Workflow, "attempt", claim.Row.Attempt)
 	held, release := lease.Keep(context.WithoutCancel(ctx), lease.Renewal{
 		Clock: r.clock,
 		Renew: func(ctx context.Context) error { return r.store.RenewRun(ctx, claim, lease.DefaultDuration) },
@@ -98,14 +98,23 @@ func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
 	}
 	switch {
 	case errors.Is(err, lease.ErrLost):
-		log.Warn("the claim on the run is lost; its next holder goes on", "error", err)
+		r.records.Observe(controller.ChildLost{ChildInfo: infoOf(claim.Row), Err: err})
 	case err != nil:
 		// The row stays claimed until its lease ends; then the run is looked at
 		// again. That is its backoff.
-		log.Error("the run was not brought to its end; it is tried again", "error", err)
+		r.log.Error("the run was not brought to its end; it is tried again", "runId", claim.Row.RunID, "error", err)
 	default:
-		log.Info("run ended", "state", outcome.State, "error", outcome.Error)
+		r.tell(claim.Row, outcome)
 	}
+}
+
+// tell tells of the new state of a run.
+func (r *runner) tell(row runqueue.Row, o controller.ChildOutcome) {
+	r.records.Observe(controller.ChildChanged{ChildInfo: infoOf(row), State: o.State, Err: o.Error})
+}
+
+func infoOf(row runqueue.Row) controller.ChildInfo {
+	return controller.ChildInfo{RequestID: row.ChildOf, RunID: row.RunID, Workflow: row.Workflow, Attempt: row.Attempt}
 }
 
 // outcome finds how the attempt ended: from the bundle that a dead owner left,
@@ -128,6 +137,7 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	if err != nil {
 		return controller.ChildOutcome{}, err
 	}
+	r.tell(claim.Row, controller.ChildOutcome{State: controller.RunRunning})
 	run, err := r.start(ctx, held, graph, claim)
 	switch {
 	case err != nil && ended(ctx):

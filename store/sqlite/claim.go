@@ -37,6 +37,8 @@ func isDue(at *time.Time, now time.Time) bool { return at != nil && !at.After(no
 type claimed struct {
 	record
 	token           lease.Token
+	lane            int
+	waited          time.Duration
 	errors, retries int
 }
 
@@ -46,7 +48,8 @@ func (c *claimed) decode() (*controller.Claim, error) {
 		return nil, err
 	}
 	return &controller.Claim{
-		Ref: c.Ref, Token: c.token, Wake: c.wake, ConsecutiveErrors: c.errors, Retries: c.retries, Resource: raw,
+		Ref: c.Ref, Token: c.token, Wake: c.wake, Lane: controller.Lane(c.lane), Waited: c.waited,
+		ConsecutiveErrors: c.errors, Retries: c.retries, Resource: raw,
 	}, nil
 }
 
@@ -76,12 +79,14 @@ func (t *tx) expire(line int64) error {
 
 func (t *tx) take(id int64, d time.Duration) (*claimed, error) {
 	c := &claimed{token: newToken(id)}
-	_, err := t.first("SELECT "+recordColumns+`, q.consecutive_errors, q.retries
+	var due time.Time
+	_, err := t.first("SELECT "+recordColumns+`, q.lane, q.available_at, q.consecutive_errors, q.retries
 		FROM resources r JOIN queue q ON q.resource_id = r.id WHERE r.id = ?`,
-		values(id), append(c.columns(), &c.errors, &c.retries)...)
+		values(id), append(c.columns(), &c.lane, &due, &c.errors, &c.retries)...)
 	if err != nil {
 		return nil, err
 	}
+	c.waited = max(0, t.now.Sub(due))
 	return c, t.exec(`UPDATE queue SET claim_token = ?, claim_wake = ?, claim_owner = ?, claim_expires_at = ?
 		WHERE resource_id = ?`, string(c.token), c.wake, t.owner, t.now.Add(d), id)
 }

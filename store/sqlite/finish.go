@@ -131,7 +131,7 @@ func (t *tx) finishQueue(h held, f controller.Finish) (controller.Finished, erro
 	if err != nil {
 		return controller.Finished{}, err
 	}
-	return controller.Finished{Requeued: end.requeued, Reason: end.reason}, t.tellPass(h.Ref, f, end)
+	return controller.Finished{Requeued: end.requeued, Reason: end.reason, After: end.after}, t.tellPass(h.Ref, f, end)
 }
 
 // passEnd is how a pass ended, as its event tells it.

@@ -336,7 +336,7 @@ func (m *queueModel) afterFinish(k *modelKey, f controller.Finish) controller.Fi
 		return controller.Finished{Requeued: true, Reason: controller.ReasonEventDuringPass}
 	case f.Settle && f.Resync > 0:
 		k.lane, k.at = controller.LaneBackground, now.Add(f.Resync)
-		return controller.Finished{Requeued: true, Reason: controller.ReasonResync}
+		return controller.Finished{Requeued: true, Reason: controller.ReasonResync, After: f.Resync}
 	case f.Settle:
 		k.queued, k.errors, k.retries = false, 0, 0
 		if f.Terminal {
@@ -347,7 +347,7 @@ func (m *queueModel) afterFinish(k *modelKey, f controller.Finish) controller.Fi
 		k.lane = max(k.lane, controller.LaneEvent)
 	}
 	k.at = now.Add(f.After)
-	return controller.Finished{Requeued: true, Reason: f.Reason}
+	return controller.Finished{Requeued: true, Reason: f.Reason, After: f.After}
 }
 
 // anythingDue reports whether a claim looks closer: it does if something is due or

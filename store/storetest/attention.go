@@ -176,7 +176,7 @@ func retriesCount(k *kit) {
 
 func resyncWaits(k *kit) {
 	done := k.finish(k.started("a"), controller.Finish{Settle: true, Resync: time.Hour})
-	equal(k, "finished", done, controller.Finished{Requeued: true, Reason: controller.ReasonResync})
+	equal(k, "finished", done, controller.Finished{Requeued: true, Reason: controller.ReasonResync, After: time.Hour})
 	row := k.queue("a")
 	equal(k, "state", row.State, controller.QueueDelayed)
 	equal(k, "lane", row.Lane, controller.LaneBackground)

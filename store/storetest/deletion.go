@@ -167,7 +167,7 @@ func deleteAfterFailure(k *kit) {
 	k.Advance(lasts)
 	c := k.claim("a")
 	done := k.finish(c, failed("cannot clean up", lasts))
-	equal(k, "finished", done, controller.Finished{Requeued: true, Reason: controller.ReasonErrorBackoff})
+	equal(k, "finished", done, controller.Finished{Requeued: true, Reason: controller.ReasonErrorBackoff, After: lasts})
 	k.get("a")
 }
 

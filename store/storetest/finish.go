@@ -147,7 +147,7 @@ func finishUnsettled(k *kit) {
 	c := k.started("a")
 	k.reserve(c, "e")
 	settle := controller.Finish{Settle: true, Unsettled: controller.UnsettledDelay}
-	want := controller.Finished{Requeued: true, Reason: controller.ReasonEffectUnsettled}
+	want := controller.Finished{Requeued: true, Reason: controller.ReasonEffectUnsettled, After: controller.UnsettledDelay}
 	equal(k, "pending", k.finish(c, settle), want)
 	k.wantNoClaim()
 	k.Advance(controller.UnsettledDelay)

@@ -127,7 +127,7 @@ func delayStands(k *kit) {
 	for _, f := range []controller.Finish{{After: lasts, Reason: controller.ReasonDelay}, failed("no", lasts)} {
 		key := string(f.Reason)
 		done := k.finish(k.started(key), f)
-		equal(k, "finished", done, controller.Finished{Requeued: true, Reason: f.Reason})
+		equal(k, "finished", done, controller.Finished{Requeued: true, Reason: f.Reason, After: f.After})
 		equal(k, "queue", k.queue(key).State, controller.QueueDelayed)
 		k.Advance(lasts - time.Millisecond)
 		k.wantNoClaim()
