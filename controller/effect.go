@@ -138,7 +138,8 @@ type ChildRun struct {
 	// StartsAt is when an attempt after an interrupted one starts at the earliest;
 	// nil for one that may start at once.
 	StartsAt *time.Time `json:"startsAt,omitempty"`
-	// Output is the final output of a succeeded run.
+	// Output is the final output of a succeeded run, and that of a waiting one also
+	// while its continuation runs.
 	Output json.RawMessage `json:"output,omitempty"`
 }
 

@@ -12,17 +12,18 @@ import (
 	"piworkflows/runqueue"
 )
 
-// AnswerRun answers the checkpoint at which an interactive run waits: its
-// continuation, a run of its own, runs in this process to its end as with
-// RunWorkflow. A run takes one answer. Refused are, and nothing is written: a
-// second answer with a *runqueue.ContinuedError, a run that does not wait with a
-// *runqueue.NotWaitingError or *engine.NotWaitingError, a child run with a
-// *runqueue.ChildRunError, and what engine.Continue refuses.
+// AnswerRun answers the checkpoint at which a run waits: its continuation, a run of
+// its own, runs in this process to its end as with RunWorkflow. That of a child run
+// is the child run from then on: its end wakes the resource that asked for it. A
+// run takes one answer. Refused are, and nothing is written: a second answer with a
+// *runqueue.ContinuedError, a run that does not wait with a
+// *runqueue.NotWaitingError or *engine.NotWaitingError, and what engine.Continue
+// refuses.
 func AnswerRun(
 	ctx context.Context, o Options, store Store, runID string, answer json.RawMessage, r ResumeOptions,
 ) (engine.Result, error) {
 	o = o.withDefaults()
-	row, err := personal(ctx, store, runID)
+	row, err := store.Run(ctx, runID)
 	if err == nil {
 		err = o.answerable(ctx, store, row)
 	}
@@ -68,7 +69,7 @@ func (o Options) answerable(ctx context.Context, store Store, row runqueue.Row) 
 // late ends the row of a run that nobody runs if its bundle has ended.
 func (o Options) late(ctx context.Context, store Store, row runqueue.Row) error {
 	b, err := runbundle.Read(o.bundle(row.RunID))
-	if err != nil || !b.State.Status.Terminal() {
+	if err != nil || !b.State.Status.Terminal() || row.ChildOf != "" { // of a child, a host tells its parent first
 		return &runqueue.NotWaitingError{RunID: row.RunID, Status: RunStatus(row, b)}
 	}
 	s, err := adopt(ctx, o, store, row.RunID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"piworkflows/controller"
 	"piworkflows/engine"
 	"piworkflows/lease"
+	"piworkflows/runbundle"
 	"piworkflows/runqueue"
 	"piworkflows/workflow"
 )
@@ -93,7 +95,12 @@ func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
 	})
 	defer release()
 	outcome, err := r.outcome(ctx, held, claim)
-	if err == nil {
+	switch {
+	case errors.Is(err, errUnborn):
+		err = r.insist(ctx, held, claim, func() error {
+			return r.store.AbandonRun(held, claim, runqueue.Failed, reasonOwnerGone)
+		})
+	case err == nil:
 		err = r.finish(ctx, held, claim, outcome)
 	}
 	switch {
@@ -125,6 +132,9 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 		if err != nil || found {
 			return left, err
 		}
+		if claim.Row.ContinuationOf != "" {
+			return r.unborn(claim.Row)
+		}
 	}
 	graph, refusal := r.graph(claim.Row)
 	if refusal != nil {
@@ -149,6 +159,18 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	outcome := outcomeOf(result)
 	outcome.Stopped = ended(ctx)
 	return outcome, result.Err
+}
+
+// errUnborn says that a continuation never began: its parent waits again.
+var errUnborn = errors.New("the continuation never began")
+
+// unborn judges a continuation without a bundle. Where the bundle of its parent is
+// not to be found, its own one may be elsewhere too; then nobody can go on with it.
+func (r *runner) unborn(row runqueue.Row) (controller.ChildOutcome, error) {
+	if _, err := runbundle.ReadManifest(filepath.Join(r.runs, row.ContinuationOf)); unrecorded(err) {
+		return interrupted("its record is not in " + r.runs), nil
+	}
+	return controller.ChildOutcome{}, errUnborn
 }
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }

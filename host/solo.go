@@ -112,10 +112,26 @@ func (s *solo) await(ctx, held context.Context, run *engine.Run) engine.Result {
 // end gives the row the state that goes with the bundle. A run without an end
 // can be resumed.
 func (s *solo) end(ctx context.Context, r engine.Result) error {
+	if s.claim.Row.ChildOf != "" {
+		return s.endChild(ctx, r)
+	}
 	if r.Status == runbundle.Running {
 		return s.store.ParkRun(ctx, s.claim, r.Error)
 	}
 	return s.store.FinishRun(ctx, s.claim, rowStatus(r.Status), r.Error)
+}
+
+// endChild tells the parent of a child run how it ended. One without an end is
+// taken up by a host once this process is gone, and counts as interrupted.
+func (s *solo) endChild(ctx context.Context, r engine.Result) error {
+	if r.Status == runbundle.Running {
+		return nil
+	}
+	err := s.store.FinishChild(ctx, s.claim, outcomeOf(r))
+	if refused(err) {
+		err = s.store.FinishChild(ctx, s.claim, failed(err))
+	}
+	return err
 }
 
 // rowStatus maps the end of a bundle to the row: a waiting run is done here.

@@ -111,12 +111,15 @@ type Store interface {
 
 // Interactive is the part of Store for runs that belong to people. It refuses a
 // child run with a *ChildRunError: its controller decides about it, and has to
-// hear of its end in the same transaction.
+// hear of its end in the same transaction. Only its questions are for people: the
+// continuation of a child run is launched here, becomes the child run, and ends
+// with controller.Store.FinishChild.
 type Interactive interface {
 	// Launch inserts a run that the caller runs itself, already claimed and
 	// running. A continuation is refused with a *ContinuedError if its parent has
-	// another one, with a *NotWaitingError unless the parent is done, with a
-	// *NotFoundError if there is no such parent.
+	// another one, with a *NotWaitingError unless the parent is done and, if it is a
+	// child run, its request waits for it, with a *NotFoundError if there is no such
+	// parent.
 	Launch(ctx context.Context, r NewRun, d time.Duration) (*Claim, error)
 	// AdoptRun claims one run that nobody runs: a parked one, or one whose owner is
 	// gone. A *HeldError names the owner while it lives; a final row is an
@@ -128,7 +131,8 @@ type Interactive interface {
 	// FinishRun ends a run.
 	FinishRun(ctx context.Context, c *Claim, s Status, message string) error
 	// AbandonRun is FinishRun for a run that never began, which has no bundle. If
-	// it was a continuation its parent may be continued again.
+	// it was a continuation, also one of a child run, its parent may be continued
+	// again.
 	AbandonRun(ctx context.Context, c *Claim, s Status, message string) error
 	// WithdrawRun cancels a run that is done, so that it cannot be continued any
 	// more. One that was continued is a *ContinuedError, one that is not done a

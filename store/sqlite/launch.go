@@ -17,8 +17,9 @@ func (s *Store) Launch(ctx context.Context, r runqueue.NewRun, d time.Duration) 
 		return nil, err
 	}
 	return write(ctx, s, "launch run", func(t *tx) (*runqueue.Claim, error) {
+		row := row // the transaction may run again
 		if row.ContinuationOf != "" {
-			if err := t.continuable(row.ContinuationOf); err != nil {
+			if err := t.inherit(&row); err != nil {
 				return nil, err
 			}
 		}
@@ -29,21 +30,30 @@ func (s *Store) Launch(ctx context.Context, r runqueue.NewRun, d time.Duration) 
 	})
 }
 
-// continuable reports why a run cannot get a continuation. Whether it waits for
-// one is in its bundle; the row only tells that nobody runs it any more.
-func (t *tx) continuable(runID string) error {
+// inherit makes a row the continuation of its parent: that of a child run is the
+// child run from now on.
+func (t *tx) inherit(row *runqueue.Row) error {
+	parent, err := t.continuable(row.ContinuationOf)
+	if err != nil || parent.ChildOf == "" {
+		return err
+	}
+	row.ChildOf, row.Attempt = parent.ChildOf, parent.Attempt
+	return t.continueChild(parent, row.RunID)
+}
+
+// continuable finds a run that can get a continuation, or reports why it cannot.
+// Whether it waits for one is in its bundle; the row only tells that nobody runs it
+// any more.
+func (t *tx) continuable(runID string) (runqueue.Row, error) {
 	row, err := t.run(runID)
 	switch {
 	case err != nil:
-		return err
-	case row.ChildOf != "":
-		return &runqueue.ChildRunError{RunID: runID, ChildOf: row.ChildOf}
 	case row.ContinuedBy != "":
-		return &runqueue.ContinuedError{RunID: runID, ContinuedBy: row.ContinuedBy}
+		err = &runqueue.ContinuedError{RunID: runID, ContinuedBy: row.ContinuedBy}
 	case row.Status != runqueue.Done:
-		return &runqueue.NotWaitingError{RunID: runID, Status: string(row.Status)}
+		err = &runqueue.NotWaitingError{RunID: runID, Status: string(row.Status)}
 	}
-	return nil
+	return row, err
 }
 
 // AdoptRun claims one interactive run that nobody runs; see runqueue.Store.

@@ -11,7 +11,7 @@ import (
 
 // ParkRun gives an interactive run back; see runqueue.Store.
 func (s *Store) ParkRun(ctx context.Context, c *runqueue.Claim, reason string) error {
-	return s.endInteractive(ctx, "park run", c, runqueue.Parked, reason, (*tx).endRun)
+	return s.endInteractive(ctx, "park run", c, runqueue.Parked, reason)
 }
 
 // FinishRun ends an interactive run; see runqueue.Store.
@@ -19,15 +19,27 @@ func (s *Store) FinishRun(ctx context.Context, c *runqueue.Claim, status runqueu
 	if err := checkFinal(status); err != nil {
 		return err
 	}
-	return s.endInteractive(ctx, "finish run", c, status, message, (*tx).endRun)
+	return s.endInteractive(ctx, "finish run", c, status, message)
 }
 
-// AbandonRun ends an interactive run that never began; see runqueue.Store.
+// AbandonRun ends a run that never began; see runqueue.Store.
 func (s *Store) AbandonRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
 	if err := checkFinal(status); err != nil {
 		return err
 	}
-	return s.endInteractive(ctx, "abandon run", c, status, message, (*tx).abandonRun)
+	return s.do(ctx, "abandon run", func(t *tx) error {
+		row, err := t.liveRun(c)
+		if err != nil {
+			return err
+		}
+		if row.ChildOf != "" && row.ContinuationOf == "" {
+			return &runqueue.ChildRunError{RunID: row.RunID, ChildOf: row.ChildOf}
+		}
+		if err := t.giveBackChild(row); err != nil {
+			return err
+		}
+		return t.abandonRun(c, status, message)
+	})
 }
 
 func checkFinal(status runqueue.Status) error {
@@ -40,7 +52,6 @@ func checkFinal(status runqueue.Status) error {
 // endInteractive ends the claim on a row that is no child run.
 func (s *Store) endInteractive(
 	ctx context.Context, op string, c *runqueue.Claim, status runqueue.Status, message string,
-	end func(*tx, *runqueue.Claim, runqueue.Status, string) error,
 ) error {
 	return s.do(ctx, op, func(t *tx) error {
 		row, err := t.liveRun(c)
@@ -50,7 +61,7 @@ func (s *Store) endInteractive(
 		if row.ChildOf != "" {
 			return &runqueue.ChildRunError{RunID: row.RunID, ChildOf: row.ChildOf}
 		}
-		return end(t, c, status, message)
+		return t.endRun(c, status, message)
 	})
 }
 
@@ -78,7 +89,11 @@ func shortError(message string) any { return orNull(limit.Text(message, controll
 // WithdrawRun cancels a run that waits for its continuation; see runqueue.Store.
 func (s *Store) WithdrawRun(ctx context.Context, runID, message string) error {
 	return s.do(ctx, "withdraw run", func(t *tx) error {
-		if err := t.continuable(runID); err != nil {
+		row, err := t.continuable(runID)
+		if err == nil && row.ChildOf != "" {
+			err = &runqueue.ChildRunError{RunID: runID, ChildOf: row.ChildOf}
+		}
+		if err != nil {
 			return err
 		}
 		return t.exec(`UPDATE workflow_run_queue SET status = 'cancelled', error = ?, updated_at = ?

@@ -184,19 +184,17 @@ func childInQueue(k *kit) {
 	k.reserveChild(c, "r", "run-1")
 	run := k.claimRun("run-1")
 	_, adopted := k.Runs.AdoptRun(k.Context(), "run-1", lasts)
-	next := newRun("run-3")
-	next.ContinuationOf = "run-1"
-	_, continued := k.Runs.Launch(k.Context(), next, lasts)
 	for _, err := range []error{
 		k.Runs.FinishRun(k.Context(), run, runqueue.Done, ""),
 		k.Runs.AbandonRun(k.Context(), run, runqueue.Failed, ""),
 		k.Runs.ParkRun(k.Context(), run, ""),
-		k.Runs.WithdrawRun(k.Context(), "run-1", ""),
-		adopted, continued,
+		adopted,
 	} {
 		equal(k, "error", wantError[*runqueue.ChildRunError](k, err).RunID, "run-1")
 	}
 	k.must(k.Runs.CheckRun(k.Context(), run))
+	_, err := k.continuation("run-3", "run-1")
+	wantKind[*runqueue.NotWaitingError](k, err)
 	launched := k.launch("run-2")
 	for what, err := range map[string]error{
 		"StartChild":  k.Store.StartChild(k.Context(), launched),
@@ -207,6 +205,8 @@ func childInQueue(k *kit) {
 		}
 	}
 	k.must(k.Runs.CheckRun(k.Context(), launched))
+	k.finishChild(run, controller.RunWaiting)
+	wantKind[*runqueue.ChildRunError](k, k.Runs.WithdrawRun(k.Context(), "run-1", ""))
 }
 
 func childRefuses(k *kit) {

@@ -47,7 +47,7 @@ func tests() []test {
 	var all []test
 	for _, group := range [][]test{
 		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, deletionTests, effectTests, attemptTests, verdictTests,
-		childTests, runTests, lifeTests, eventTests, changeTests, sourceTests, peerTests, crowdTests,
+		childTests, childContinuationTests, runTests, lifeTests, eventTests, changeTests, sourceTests, peerTests, crowdTests,
 	} {
 		all = append(all, group...)
 	}
