@@ -23,7 +23,8 @@ func keyByKey(f *os.File) (restore func(), err error) {
 		return nil, fmt.Errorf("read the keys of the terminal: %w", err)
 	}
 	modes := map[termios.L]bool{termios.ICANON: false, termios.ECHO: false}
-	if err := termios.SetTermios(fd, uint32(now.Ispeed), uint32(now.Ospeed), nil, nil, nil, nil, modes); err != nil { //nolint:unconvert // wider elsewhere
+	in, out := uint32(now.Ispeed), uint32(now.Ospeed) //nolint:unconvert // wider on other systems
+	if err := termios.SetTermios(fd, in, out, nil, nil, nil, nil, modes); err != nil {
 		return nil, fmt.Errorf("read the keys of the terminal: %w", err)
 	}
 	return func() { _ = term.Restore(fd, before) }, nil

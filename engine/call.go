@@ -24,8 +24,9 @@ func call[T any](ctx context.Context, e *Engine, what string, callback func(ctx 
 	if ctx.Err() != nil {
 		return zero, context.Cause(ctx)
 	}
-	answers := make(chan answer[T], 1)
+	answers, returned := make(chan answer[T], 1), make(chan struct{})
 	go func() {
+		defer close(returned)
 		got := answer[T]{err: errors.New(what + " ended its goroutine instead of returning")}
 		defer func() { answers <- got }()
 		got = protected(ctx, e, what, callback)
@@ -41,7 +42,7 @@ func call[T any](ctx context.Context, e *Engine, what string, callback func(ctx 
 	case got := <-answers:
 		return got.settled(ctx)
 	case <-timer.C():
-		return zero, &UnsettledError{What: what, Grace: e.o.SettleGrace, Cause: context.Cause(ctx)}
+		return zero, &UnsettledError{What: what, Grace: e.o.SettleGrace, Cause: context.Cause(ctx), returned: returned}
 	}
 }
 

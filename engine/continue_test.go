@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,5 +69,92 @@ func TestContinue(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, contents(t, parent.Dir)); diff != "" {
 		t.Errorf("the parent changed: %s", diff)
+	}
+}
+
+func TestContinueAfterACheckpointWithoutAnEdge(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	d := flow(workflow.Checkpoint{ID: "ask", Run: gives("go on?", nil)})
+	r.run(d)
+	result, b := r.finish(r.answer(d, `"yes"`))
+	r.want(result, runbundle.Completed, "", "")
+	if string(result.FinalOutput) != `"go on?"` || kinds(b) != "run_started run_completed" {
+		t.Errorf("%s ended with %s", kinds(b), result.FinalOutput)
+	}
+}
+
+// What refuses a continuation leaves the parent as it is, to be answered again.
+func TestContinueRefusesAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	taken := errors.New("somebody else answered")
+	for name, test := range map[string]struct {
+		change func(d *workflow.Definition, o *engine.ContinueOptions)
+		check  func(err error) bool
+	}{
+		"another definition": {
+			func(d *workflow.Definition, _ *engine.ContinueOptions) { d.Revision = "2" },
+			isA[*engine.SourceChangedError],
+		},
+		"a checkpoint that is gone": {
+			func(d *workflow.Definition, o *engine.ContinueOptions) {
+				*d, o.Force = *flow(compute("other", gives(1, nil))), true
+			},
+			isA[*engine.NodeGoneError],
+		},
+		"an answer that the workflow refuses": {
+			func(d *workflow.Definition, _ *engine.ContinueOptions) {
+				d.Input = func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					return nil, errors.New("say yes or no")
+				}
+			},
+			isA[*engine.InputError],
+		},
+		"a reservation that fails": {
+			func(_ *workflow.Definition, o *engine.ContinueOptions) {
+				o.Reserve = func(context.Context, json.RawMessage) error { return taken }
+			},
+			func(err error) bool { return errors.Is(err, taken) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.run(asking())
+			before := contents(t, r.options.RunsDir)
+			d, o := asking(), engine.ContinueOptions{Parent: runID, RunID: continuationID, Answer: raw(`"yes"`)}
+			test.change(d, &o)
+			if _, err := engine.New(r.options).Continue(t.Context(), r.graph(d), o); !test.check(err) {
+				t.Errorf("%T: %v", err, err)
+			}
+			if diff := cmp.Diff(before, contents(t, r.options.RunsDir)); diff != "" {
+				t.Error(diff)
+			}
+			result, _ := r.finish(r.answer(asking(), `"yes"`))
+			r.want(result, runbundle.Completed, "", "")
+		})
+	}
+}
+
+// isA reports whether an error is, or wraps, one of a type.
+func isA[E error](err error) bool {
+	var want E
+	return errors.As(err, &want)
+}
+
+func TestForcedContinuationIsRecorded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(asking())
+	changed := asking()
+	changed.Revision = "2"
+	r.events = nil
+	run, err := engine.New(r.options).Continue(t.Context(), r.graph(changed), engine.ContinueOptions{
+		Parent: runID, RunID: continuationID, Answer: raw(`1`), Force: true, Observe: r.start.Observe,
+	})
+	result, b := r.finish(r.took(run, err))
+	r.want(result, runbundle.Completed, "", "")
+	if got := payloadOf(t, b, runbundle.EventRunStarted); !strings.Contains(got, `"workflowSourceMismatch":true,"forced":true`) {
+		t.Errorf("started with %s", got)
 	}
 }

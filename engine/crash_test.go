@@ -44,10 +44,13 @@ func dieAtEvent() func(runbundle.Event, workflow.View) {
 	at, _ := strconv.ParseInt(os.Getenv(crashAtEnv), 10, 64)
 	return func(e runbundle.Event, _ workflow.View) {
 		fmt.Println(e.Type)
-		if e.Seq == at {
+		switch e.Seq {
+		case at:
 			self, _ := os.FindProcess(os.Getpid())
 			_ = self.Kill()
 			select {} // until the signal arrives
+		case -at:
+			select {} // until somebody kills the process
 		}
 	}
 }

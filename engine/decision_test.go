@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -223,15 +225,7 @@ func TestDeterministicLoopWithoutProgress(t *testing.T) {
 			runbundle.Failed, "no_progress", turn + turn + turn + "observe:ok decide:failed",
 		},
 		"takes the only route there is, after its waits": {
-			func(s workflow.Standing, _ error) (any, error) {
-				out := workflow.DecisionOutput{Route: s.Open[0], Reason: "nothing else is open"}
-				if s.Stuck {
-					b := s.Blocked()
-					out.Blocker, out.Evidence, out.Alternatives = b.Blocker, b.Evidence, b.Alternatives
-				}
-				out, err := s.Admit(out)
-				return out, errors.Join(err, out.Check([]string{"work", "wait", "blocked"}, "blocked"))
-			},
+			giveUp,
 			runbundle.Completed, "",
 			turn + turn + turn + strings.Repeat("observe:ok decide:ok wait:ok ", 2) + "observe:ok decide:ok blocked:ok",
 		},
@@ -246,5 +240,64 @@ func TestDeterministicLoopWithoutProgress(t *testing.T) {
 				t.Errorf("steps %s\nwant  %s", got, test.trails)
 			}
 		})
+	}
+}
+
+// giveUp takes the first route that is open, and says why if it gives up.
+func giveUp(s workflow.Standing, _ error) (any, error) {
+	out := workflow.DecisionOutput{Route: s.Open[0], Reason: "nothing else is open"}
+	if s.Stuck {
+		b := s.Blocked()
+		out.Blocker, out.Evidence, out.Alternatives = b.Blocker, b.Evidence, b.Alternatives
+	}
+	out, err := s.Admit(out)
+	return out, errors.Join(err, out.Check([]string{"work", "wait", "blocked"}, "blocked"))
+}
+
+// A guard reads steps only: parked in any of them, a run decides as one that
+// nothing disturbed.
+func TestGuardSurvivesAResume(t *testing.T) {
+	t.Parallel()
+	_, whole := newRig(t).run(stubborn(2, giveUp))
+	for n := 1; n <= len(whole.State.Steps); n++ {
+		t.Run("parked in step "+strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.at(runbundle.EventNodeStarted, n, (*engine.Run).Park)
+			if result, _ := r.run(stubborn(2, giveUp)); !result.Parked {
+				t.Fatalf("result %+v", result)
+			}
+			_, b := r.finish(r.resume(stubborn(2, giveUp)))
+			if got, want := trail(b), trail(whole); got != want {
+				t.Errorf("steps %s\nwant  %s", got, want)
+			}
+		})
+	}
+}
+
+// A declared wait that is a checkpoint counts over the runs that continue it.
+func TestGuardSurvivesAContinuation(t *testing.T) {
+	t.Parallel()
+	waiting := func() *workflow.Definition {
+		d := stubborn(2, giveUp)
+		i := slices.IndexFunc(d.Nodes, func(n workflow.Node) bool { return n.NodeID() == "wait" })
+		d.Nodes[i] = workflow.Checkpoint{ID: "wait"}
+		return d
+	}
+	r := newRig(t)
+	result, b := r.run(waiting())
+	for answers := 0; result.Status == runbundle.Waiting; answers++ {
+		if answers == 2 {
+			t.Fatalf("it still waits after %s", trail(b))
+		}
+		r.events = nil
+		run, err := engine.New(r.options).Continue(t.Context(), r.graph(waiting()), engine.ContinueOptions{
+			Parent: result.RunID, RunID: continuationID + strconv.Itoa(answers), Observe: r.start.Observe,
+		})
+		result, b = r.finish(r.took(run, err))
+	}
+	_, whole := newRig(t).run(stubborn(2, giveUp))
+	if got, want := trail(b), trail(whole); got != want {
+		t.Errorf("steps %s\nwant  %s", got, want)
 	}
 }

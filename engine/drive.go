@@ -84,6 +84,9 @@ func (r *Run) step(id string) (next string, end *ending) {
 	v := a.run()
 	r.tellUnsettled(a, v.err)
 	if s := r.stop(v.err); s != nil && s.order != toCancel {
+		if s.order == toPark {
+			awaitWork(v.err)
+		}
 		return "", r.stopped(v.err) // the attempt is left without an end
 	}
 	if err := r.record(a, v); err != nil {
@@ -134,6 +137,14 @@ func fatal(err error) bool {
 	var record *RecordError
 	var blocked *DecisionBlockedError
 	return errors.As(err, &unsettled) || errors.As(err, &record) || errors.As(err, &blocked)
+}
+
+// awaitWork keeps the bundle of a parked run as long as work of its last attempt
+// goes on: the next owner would do the same beside it.
+func awaitWork(err error) {
+	if unsettled := (*UnsettledError)(nil); errors.As(err, &unsettled) {
+		<-unsettled.returned
+	}
 }
 
 // tellUnsettled logs work that goes on although its attempt ended, because a

@@ -139,6 +139,8 @@ type UnsettledError struct {
 	Grace time.Duration
 	// Cause is why the attempt ended.
 	Cause error
+	// returned is closed once it goes on no more.
+	returned <-chan struct{}
 }
 
 func (e *UnsettledError) Error() string {

@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piworkflows/engine"
+	"piworkflows/internal/oslock"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
 
 // journeyEnv makes the test binary a process that runs the journey below the
-// named folder, and kills itself after the event of crashAtEnv.
+// named folder, and kills itself after the event of crashAtEnv, or stands still
+// there if that is negative.
 const journeyEnv = "ENGINE_TEST_JOURNEY"
 
 // journey goes through every kind of node. What it does to the world outside is a
@@ -157,6 +160,52 @@ func TestCrashAndResumeAfterEveryEvent(t *testing.T) {
 			j.mustGoOn(t, left, want)
 		})
 	}
+}
+
+// TestTwoProcessesNeverOwnOneRun asks for a run that another process has: it is
+// refused and left alone until that process is dead.
+func TestTwoProcessesNeverOwnOneRun(t *testing.T) {
+	t.Parallel()
+	const standsAt = 5
+	j := journey{t.TempDir()}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), self)
+	child.Env = append(os.Environ(), journeyEnv+"="+j.root, fmt.Sprint(crashAtEnv, "=", -standsAt))
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for events := bufio.NewScanner(out); events.Scan(); {
+		if left, err := runbundle.Read(filepath.Join(j.runs(), runID)); err == nil && len(left.Events) == standsAt {
+			break
+		}
+	}
+	g, err := j.graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, j.root)
+	if _, err := j.engine().Resume(t.Context(), g, engine.ResumeOptions{RunID: runID}); !errors.Is(err, oslock.ErrHeld) {
+		t.Errorf("a run that another process has: %v", err)
+	}
+	if diff := cmp.Diff(before, contents(t, j.root)); diff != "" {
+		t.Errorf("it was not left alone:\n%s", diff)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // says that it was killed
+	left, err := runbundle.Read(filepath.Join(j.runs(), runID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.mustGoOn(t, left, whole(t))
 }
 
 // mustStayAsItIs resumes a run that has ended.

@@ -143,8 +143,9 @@ func (r *Run) Resume() { r.gate.open() }
 // Park takes the run out of this process without ending it, for Engine.Resume:
 // the running attempt is ended and forgotten, and its node begins anew then. A
 // pause stays recorded, but the resumed run is not paused. It returns at once;
-// Wait tells when the bundle is free. A run that is told to end already stays as
-// it is.
+// Wait tells when the bundle is free: a callback that takes no notice of its
+// context keeps it, so that nobody begins the same work beside it. A run that is
+// told to end already stays as it is.
 func (r *Run) Park() { r.cancel(&stop{order: toPark, reason: "the run was parked"}) }
 
 // Cancel ends the run as cancelled, which is never routed. It returns at once;

@@ -128,20 +128,41 @@ func TestStartIsBounded(t *testing.T) {
 			t.Error(timeout)
 		}
 	})
-	t.Run("by its context", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t)
-		gone := errors.New("nobody wants it any more")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		d := flow(compute("a", gives(1, nil)))
-		d.Input = func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
-			cancel(gone)
-			return waits(ctx, input)
-		}
-		if _, err := engine.New(r.options).Start(ctx, r.graph(d), r.start); !errors.Is(err, gone) {
-			t.Fatal(err)
-		}
-	})
+	gone := errors.New("nobody wants it any more")
+	for name, ask := range map[string]func(r *rig, d *workflow.Definition, cancel func()){
+		"input": func(_ *rig, d *workflow.Definition, cancel func()) {
+			d.Input = func(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
+				cancel()
+				return waits(ctx, input)
+			}
+		},
+		"title": func(_ *rig, d *workflow.Definition, cancel func()) {
+			d.Title = func(context.Context, json.RawMessage) (string, error) {
+				cancel()
+				return "late", nil
+			}
+		},
+		"reserve": func(r *rig, _ *workflow.Definition, cancel func()) {
+			r.start.Reserve = func(context.Context, json.RawMessage) error {
+				cancel()
+				return nil
+			}
+		},
+	} {
+		t.Run("by its context in "+name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			d := flow(compute("a", gives(1, nil)))
+			ask(r, d, func() { cancel(gone) })
+			if _, err := engine.New(r.options).Start(ctx, r.graph(d), r.start); !errors.Is(err, gone) {
+				t.Fatal(err)
+			}
+			if left, err := os.ReadDir(r.options.RunsDir); len(left) != 0 {
+				t.Errorf("left %v, %v", left, err)
+			}
+		})
+	}
 }
 
 func TestStartOnABrokenDisk(t *testing.T) {

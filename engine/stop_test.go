@@ -3,10 +3,12 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
 	"piworkflows/engine"
+	"piworkflows/internal/oslock"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -167,21 +169,84 @@ func TestTimeoutWaitsForTheCallback(t *testing.T) {
 
 func TestUnsettledWorkFailsTheRun(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.options.SettleGrace = 3 * time.Second
-	working, freed := make(chan struct{}), make(chan struct{})
-	defer close(freed)
-	run := r.begin(timeoutRoute(workflow.Compute{ID: "a", Limits: workflow.Limits{Timeout: time.Minute}, Run: ignores(working, freed)}))
-	<-working
-	r.clock.await(t, time.Minute, 1)
-	r.clock.Advance(time.Minute)
-	r.clock.await(t, 3*time.Second, 1)
-	r.clock.Advance(3 * time.Second)
-	result, b := r.finish(run)
-	r.want(result, runbundle.Failed, engine.CodeUnsettled, "still works 3000 ms after its attempt ended (timed out after 60000 ms")
-	if got := trail(b); got != "a:timed_out" {
-		t.Errorf("steps %s", got)
+	limits := workflow.Limits{Timeout: time.Minute}
+	asking := func(prompt func(context.Context, *workflow.Context) (string, error)) workflow.Agent {
+		return workflow.Agent{ID: "a", Limits: limits, Prompt: prompt}
 	}
+	for name, node := range map[string]func(work workflow.Func) workflow.Node{
+		"compute": func(work workflow.Func) workflow.Node { return workflow.Compute{ID: "a", Limits: limits, Run: work} },
+		"action":  func(work workflow.Func) workflow.Node { return workflow.Action{ID: "a", Limits: limits, Run: work} },
+		"agent":   func(workflow.Func) workflow.Node { return asking(asks(nil).Prompt) },
+		"prompt": func(work workflow.Func) workflow.Node {
+			return asking(func(ctx context.Context, c *workflow.Context) (string, error) {
+				_, err := work(ctx, c)
+				return "late", err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.options.SettleGrace = 3 * time.Second
+			working, freed := make(chan struct{}), make(chan struct{})
+			defer close(freed)
+			work := ignores(working, freed)
+			r.options.Agents = script(func(ctx context.Context, _ engine.AgentRequest) (*runbundle.Conversation, error) {
+				_, err := work(ctx, nil)
+				return nil, err
+			})
+			run := r.begin(timeoutRoute(node(work)))
+			<-working
+			r.clock.await(t, time.Minute, 1)
+			r.clock.Advance(time.Minute)
+			r.clock.await(t, 3*time.Second, 1)
+			r.clock.Advance(3 * time.Second)
+			result, b := r.finish(run)
+			r.want(result, runbundle.Failed, engine.CodeUnsettled, "still works 3000 ms after its attempt ended (timed out after 60000 ms")
+			if got := trail(b); got != "a:timed_out" {
+				t.Errorf("steps %s", got)
+			}
+		})
+	}
+}
+
+// heard is a log that tells of each of its lines.
+type heard struct {
+	slog.Handler
+	lines chan string
+}
+
+func (h heard) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h heard) Handle(_ context.Context, line slog.Record) error {
+	h.lines <- line.Message
+	return nil
+}
+
+// Nobody may begin the work of a parked run anew while it goes on.
+func TestParkWaitsForUnsettledWork(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	log := heard{slog.DiscardHandler, make(chan string, 1)}
+	r.options.Logger = slog.New(log)
+	working, freed := make(chan struct{}), make(chan struct{})
+	run := r.begin(flow(compute("a", ignores(working, freed))))
+	<-working
+	run.Park()
+	r.clock.await(t, engine.DefaultSettleGrace, 1)
+	r.clock.Advance(engine.DefaultSettleGrace)
+	if line := <-log.lines; line != "work of an ended attempt goes on" {
+		t.Errorf("the log says %q", line)
+	}
+	_, err := engine.New(r.options).Resume(t.Context(), r.graph(flow(compute("a", gives(1, nil)))), engine.ResumeOptions{RunID: runID})
+	if !errors.Is(err, oslock.ErrHeld) {
+		t.Errorf("another owner: %v", err)
+	}
+	close(freed)
+	if result, _ := r.finish(run); !result.Parked {
+		t.Errorf("result %+v", result)
+	}
+	mustBeFree(t, run.Dir())
 }
 
 func TestCancel(t *testing.T) {
