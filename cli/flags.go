@@ -58,14 +58,15 @@ func wantsJSON(args []string) bool {
 }
 
 // Logger writes to stderr: what went wrong, with -v everything.
-func (a *App) Logger() *slog.Logger { return a.logger(slog.LevelWarn) }
+func (a *App) Logger() *slog.Logger { return a.logger(logLines, slog.LevelWarn) }
 
-// logger writes what is at least as severe as a level, with -v everything.
-func (a *App) logger(level slog.Level) *slog.Logger {
+// logger writes in a form what is at least as severe as a level, with -v
+// everything.
+func (a *App) logger(format string, level slog.Level) *slog.Logger {
 	if a.flags.verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(a.o.Stderr, &slog.HandlerOptions{Level: level}))
+	return slog.New(a.logHandler(format, level))
 }
 
 // exactArgs demands the named arguments and no more.

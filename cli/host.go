@@ -16,8 +16,9 @@ import (
 )
 
 type hostFlags struct {
-	workers int
-	once    bool
+	workers   int
+	once      bool
+	logFormat string
 }
 
 // hostResult is printed by host --once.
@@ -54,11 +55,17 @@ func (a *App) hostCommand() *cobra.Command {
 			if f.workers < 1 || f.workers > 1000 {
 				return wrongUsage(cmd, "--workers %d is not between 1 and 1000", f.workers)
 			}
+			if f.logFormat != logLines && f.logFormat != logJSON {
+				return wrongUsage(cmd, "--log-format %.40q is neither lines nor json", f.logFormat)
+			}
 			return a.runHost(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().IntVar(&f.workers, "workers", controller.DefaultWorkers, "at most `n` passes at once, 1 to 1000")
-	cmd.Flags().BoolVar(&f.once, "once", false, "end when nothing is left to do; exit code 1 if the last pass of a key failed")
+	cmd.Flags().BoolVar(&f.once, "once", false, "end when nothing is left to do; exit code 1 if a last pass failed")
+	cmd.Flags().StringVar(&f.logFormat, "log-format", logLines, "`form` of the log on stderr: lines or json")
+	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(
+		[]cobra.Completion{logLines, logJSON}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -68,7 +75,7 @@ func (a *App) runHost(ctx context.Context, f hostFlags) error {
 		return err
 	}
 	return a.withStore(ctx, func(paths host.Paths, s host.Store) (err error) {
-		log := a.logger(slog.LevelInfo)
+		log := a.logger(f.logFormat, slog.LevelInfo)
 		h, err := host.New(ctx, host.Options{Paths: paths, Catalog: catalog, Workers: f.workers, Clock: a.o.Clock, Logger: log}, s)
 		if err != nil {
 			return err
