@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,32 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"piworkflows/engine"
 	"piworkflows/internal/durable"
+	"piworkflows/internal/golden"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s differs (-want +got), run with -update if that is meant:\n%s", name, diff)
-	}
-}
 
 // tour is a run through every kind of node but the shell, whose durations are
 // real. acts is told of each moment at which the world outside is touched.
@@ -85,7 +64,7 @@ func TestGoldenRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, string(got))
+		golden.Check(t, name, string(got))
 	}
 }
 
@@ -115,7 +94,7 @@ func TestGoldenOrder(t *testing.T) {
 	}
 	result, _ := r.run(tour(t, r, func(what string) { log = append(log, "** "+what) }))
 	r.want(result, runbundle.Waiting, "", "")
-	golden(t, "order.txt", strings.Join(log, "\n")+"\n")
+	golden.Check(t, "order.txt", strings.Join(log, "\n")+"\n")
 }
 
 // The same for a run that is parked while a step works, and resumed by another
@@ -141,5 +120,5 @@ func TestGoldenOrderOfAResumedRun(t *testing.T) {
 	log = append(log, "== resume")
 	result, _ := r.finish(r.resume(d))
 	r.want(result, runbundle.Waiting, "", "")
-	golden(t, "resumed.txt", strings.Join(log[slices.Index(log, "-- node_finished ask"):], "\n")+"\n")
+	golden.Check(t, "resumed.txt", strings.Join(log[slices.Index(log, "-- node_finished ask"):], "\n")+"\n")
 }

@@ -1,33 +1,13 @@
 package runbundle_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"piworkflows/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s differs (-want +got), run with -update if that is meant:\n%s", name, diff)
-	}
-}
 
 func TestGoldenBundle(t *testing.T) {
 	t.Parallel()
@@ -42,7 +22,7 @@ func TestGoldenBundle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, string(got))
+		golden.Check(t, name, string(got))
 	}
 	var names []string
 	err := filepath.WalkDir(b.root, func(path string, d os.DirEntry, err error) error {
@@ -60,7 +40,7 @@ func TestGoldenBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "files.txt", strings.Join(names, "\n")+"\n")
+	golden.Check(t, "files.txt", strings.Join(names, "\n")+"\n")
 }
 
 // The order of durable operations is what survives a crash, so a change of it
@@ -87,5 +67,5 @@ func TestGoldenOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	ops.log = append(ops.log, "-- closed")
-	golden(t, "operations.txt", strings.Join(ops.log, "\n")+"\n")
+	golden.Check(t, "operations.txt", strings.Join(ops.log, "\n")+"\n")
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"piworkflows/internal/golden"
 )
 
 func TestFactsAlignTheirValues(t *testing.T) {
@@ -11,7 +13,7 @@ func TestFactsAlignTheirValues(t *testing.T) {
 	got := Facts([][2]string{
 		{"ready", "true"}, {"a longer name", ""}, {"message", "one two three four five\nsix"}, {"id", strings.Repeat("x", 30)},
 	}, Style{Width: 24})
-	golden(t, "facts.txt", got)
+	golden.Check(t, "facts.txt", got)
 }
 
 func TestBlockFoldsAndIndents(t *testing.T) {
@@ -20,7 +22,7 @@ func TestBlockFoldsAndIndents(t *testing.T) {
 		t.Errorf("a block of nothing = %q", got)
 	}
 	got := Block("spec", Document(json.RawMessage(`{"a":[1,2],"text":"words that are longer than the line"}`)), Style{Width: 30})
-	golden(t, "block.txt", got)
+	golden.Check(t, "block.txt", got)
 }
 
 func TestDocument(t *testing.T) {

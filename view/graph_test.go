@@ -8,16 +8,18 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
+
+	"piworkflows/internal/golden"
 )
 
 func TestDrawings(t *testing.T) {
 	t.Parallel()
 	loop, deep := readGraph(t, "loop.json"), readGraph(t, "deep.json")
-	golden(t, "loop.txt", loop.Draw(DrawOptions{}))
-	golden(t, "loop.mmd", loop.Mermaid())
-	golden(t, "loop.dot", loop.DOT())
-	golden(t, "deep.txt", deep.Draw(DrawOptions{}))
-	golden(t, "deep-50.txt", deep.Draw(DrawOptions{Style: Style{Width: 50}}))
+	golden.Check(t, "loop.txt", loop.Draw(DrawOptions{}))
+	golden.Check(t, "loop.mmd", loop.Mermaid())
+	golden.Check(t, "loop.dot", loop.DOT())
+	golden.Check(t, "deep.txt", deep.Draw(DrawOptions{}))
+	golden.Check(t, "deep-50.txt", deep.Draw(DrawOptions{Style: Style{Width: 50}}))
 }
 
 // The rules of the control-loop spec, section Visualization.
@@ -101,8 +103,8 @@ func TestExportsQuoteNames(t *testing.T) {
 		Name: `a "b"`, StartAt: `x"]; y`, Nodes: []Node{{ID: `x"]; y`, Kind: "compute"}, {ID: `z\`, Kind: "compute"}},
 		Edges: []Edge{{`x"]; y`, `z\`, "a|b<c>", "$.x"}},
 	}
-	golden(t, "quoted.mmd", g.Mermaid())
-	golden(t, "quoted.dot", g.DOT())
+	golden.Check(t, "quoted.mmd", g.Mermaid())
+	golden.Check(t, "quoted.dot", g.DOT())
 }
 
 func TestColoursChangeNothingButColour(t *testing.T) {

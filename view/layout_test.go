@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"piworkflows/internal/golden"
 )
 
 // chain is a graph whose nodes follow each other.
@@ -37,8 +39,8 @@ func TestLayouts(t *testing.T) {
 		"wide":   choice(strings.Repeat("a-long-label-", 8), "short", strings.Repeat("x", 24), strings.Repeat("y", 25)),
 		"cjk":    choice("\u65e5\u672c\u8a9e", "\ud55c\uad6d", "e\u0301", "\U0001f680", strings.Repeat("\u4e2d\u6587", 20)),
 	} {
-		golden(t, "layout-"+name+".txt", g.Draw(DrawOptions{}))
-		golden(t, "layout-"+name+"-40.txt", g.Draw(DrawOptions{Style: Style{Width: 40}}))
+		golden.Check(t, "layout-"+name+".txt", g.Draw(DrawOptions{}))
+		golden.Check(t, "layout-"+name+"-40.txt", g.Draw(DrawOptions{Style: Style{Width: 40}}))
 		for _, width := range []int{20, 24, 40, 80} {
 			for line := range strings.Lines(g.Draw(DrawOptions{Style: Style{Width: width}})) {
 				if w := Width(strings.TrimSuffix(line, "\n")); w > width && !strings.Contains(line, "chooses") {

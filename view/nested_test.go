@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"piworkflows/internal/golden"
 	"piworkflows/runbundle"
 )
 
@@ -17,13 +18,13 @@ func TestDrawingsOfGroups(t *testing.T) {
 	t.Parallel()
 	g := readGraph(t, "nested.json")
 	full := Folds{Full: true}
-	golden(t, "nested.txt", g.Draw(DrawOptions{}))
-	golden(t, "nested-full.txt", g.Draw(DrawOptions{Folds: full}))
-	golden(t, "nested-full-60.txt", g.Draw(DrawOptions{Style: Style{Width: 60}, Folds: full}))
-	golden(t, "nested-48.txt", g.Draw(DrawOptions{Style: Style{Width: 48}}))
-	golden(t, "nested-inner.txt", g.Draw(DrawOptions{Folds: Folds{Set: map[string]bool{"verification": true}}}))
-	golden(t, "nested.mmd", g.Mermaid())
-	golden(t, "nested.dot", g.DOT())
+	golden.Check(t, "nested.txt", g.Draw(DrawOptions{}))
+	golden.Check(t, "nested-full.txt", g.Draw(DrawOptions{Folds: full}))
+	golden.Check(t, "nested-full-60.txt", g.Draw(DrawOptions{Style: Style{Width: 60}, Folds: full}))
+	golden.Check(t, "nested-48.txt", g.Draw(DrawOptions{Style: Style{Width: 48}}))
+	golden.Check(t, "nested-inner.txt", g.Draw(DrawOptions{Folds: Folds{Set: map[string]bool{"verification": true}}}))
+	golden.Check(t, "nested.mmd", g.Mermaid())
+	golden.Check(t, "nested.dot", g.DOT())
 }
 
 // The parent shows the exits of a group, and nothing of how it comes to them.
@@ -73,9 +74,9 @@ func TestRunInsideAGroup(t *testing.T) {
 	s.step("verification/check", "compute", 0, `{"invocation":2,"input":null}`)
 	s.enter("verification/check/runTests", "action")
 	b := s.read()
-	golden(t, "nested-running.txt", draw(t, b, RunOptions{}))
-	golden(t, "nested-step-6.txt", draw(t, b, RunOptions{Step: 6}))
-	golden(t, "nested-folded.txt", draw(t, b, RunOptions{
+	golden.Check(t, "nested-running.txt", draw(t, b, RunOptions{}))
+	golden.Check(t, "nested-step-6.txt", draw(t, b, RunOptions{Step: 6}))
+	golden.Check(t, "nested-folded.txt", draw(t, b, RunOptions{
 		DrawOptions: DrawOptions{Folds: Folds{Set: map[string]bool{"verification": false}}},
 	}))
 }
@@ -89,7 +90,7 @@ func TestRunThatLeftAGroup(t *testing.T) {
 	s.step("verification/__piw_exit_blocked", "compute", 0, `{"exit":"blocked","output":{"final":"yes"}}`)
 	s.step("prepareBlocked", "compute", 0, `{}`)
 	s.append(runbundle.Draft{Payload: runbundle.RunEnded{Status: runbundle.Completed, FinalOutput: json.RawMessage(`{}`)}})
-	golden(t, "nested-left.txt", draw(t, s.read(), RunOptions{}))
+	golden.Check(t, "nested-left.txt", draw(t, s.read(), RunOptions{}))
 }
 
 // What failed is what one wants to see.

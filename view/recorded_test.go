@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"piworkflows/engine"
+	"piworkflows/internal/golden"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -110,8 +111,8 @@ func TestACompiledInclusionIsAGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "compiled.txt", g.Draw(DrawOptions{}))
-	golden(t, "compiled-full.txt", g.Draw(DrawOptions{Folds: Folds{Full: true}}))
+	golden.Check(t, "compiled.txt", g.Draw(DrawOptions{}))
+	golden.Check(t, "compiled-full.txt", g.Draw(DrawOptions{Folds: Folds{Full: true}}))
 }
 
 // The spec asks for it: the active branch and the latest decision at each step

@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"piworkflows/internal/golden"
 	"piworkflows/runbundle"
 )
 
@@ -135,7 +136,7 @@ func TestRunThatGoesOn(t *testing.T) {
 	t.Parallel()
 	s := theStory(t)
 	s.enter("repair", "agent")
-	golden(t, "run-running.txt", draw(t, s.read(), RunOptions{}))
+	golden.Check(t, "run-running.txt", draw(t, s.read(), RunOptions{}))
 }
 
 func TestRunThatEnded(t *testing.T) {
@@ -148,9 +149,9 @@ func TestRunThatEnded(t *testing.T) {
 	s.step("finish", "notify", 0, `{}`)
 	s.append(runbundle.Draft{Payload: runbundle.RunEnded{Status: runbundle.Completed, FinalOutput: json.RawMessage(`{"merged":true}`)}})
 	b := s.read()
-	golden(t, "run-completed.txt", draw(t, b, RunOptions{}))
-	golden(t, "run-step-6.txt", draw(t, b, RunOptions{Step: 6}))
-	golden(t, "run-step-10.txt", draw(t, b, RunOptions{Step: 10, DrawOptions: DrawOptions{Style: Style{Width: 60}}}))
+	golden.Check(t, "run-completed.txt", draw(t, b, RunOptions{}))
+	golden.Check(t, "run-step-6.txt", draw(t, b, RunOptions{Step: 6}))
+	golden.Check(t, "run-step-10.txt", draw(t, b, RunOptions{Step: 10, DrawOptions: DrawOptions{Style: Style{Width: 60}}}))
 
 	coloured := draw(t, b, RunOptions{DrawOptions: DrawOptions{Style: Style{Palette: Colors()}}})
 	if ansi.Strip(coloured) != draw(t, b, RunOptions{}) {
@@ -163,14 +164,14 @@ func TestRunThatFailed(t *testing.T) {
 	s := newStory(t)
 	s.fail("observe", time.Second, "timed_out", "no answer\x07 within 1s", nil)
 	s.append(runbundle.Draft{Payload: runbundle.RunEnded{Status: runbundle.TimedOut, Error: "observe timed out"}})
-	golden(t, "run-timed-out.txt", draw(t, s.read(), RunOptions{}))
+	golden.Check(t, "run-timed-out.txt", draw(t, s.read(), RunOptions{}))
 }
 
 func TestRunThatWasInterruptedBeforeItsFirstStep(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	s.append(runbundle.Draft{Payload: runbundle.RunInterrupted{Error: "the host stopped"}})
-	golden(t, "run-interrupted.txt", draw(t, s.read(), RunOptions{}))
+	golden.Check(t, "run-interrupted.txt", draw(t, s.read(), RunOptions{}))
 }
 
 func TestRunRefusesAStepThatIsNotThere(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"piworkflows/internal/golden"
 )
 
 func TestTableAlignsAndFits(t *testing.T) {
@@ -13,7 +15,7 @@ func TestTableAlignsAndFits(t *testing.T) {
 		{"short", "7", strings.Repeat("word ", 30)},
 		{"a-name-that-is-rather-long", "1234", "\u65e5\u672c"},
 	}
-	golden(t, "table.txt", Table(columns, rows, Style{Width: 40}))
+	golden.Check(t, "table.txt", Table(columns, rows, Style{Width: 40}))
 }
 
 func TestTableOfFixedColumnsIsCutAtTheEdge(t *testing.T) {
@@ -61,7 +63,7 @@ func TestLinesStayAligned(t *testing.T) {
 	for _, row := range [][]string{{"a", "ok", "x"}, {"longer", "claimed", "y"}, {"b", "ok", strings.Repeat("z", 40)}} {
 		got.WriteString(l.Add([][]string{row}))
 	}
-	golden(t, "lines.txt", got.String())
+	golden.Check(t, "lines.txt", got.String())
 }
 
 func TestDurationAndAge(t *testing.T) {

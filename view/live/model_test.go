@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"piworkflows/internal/golden"
 	"piworkflows/runbundle"
 	"piworkflows/view"
 )
@@ -120,7 +121,7 @@ func TestScreensOfARun(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {60, 20}, {140, 36}, {40, 10}} {
 		s := newStage(t, ended(t), Options{}, size[0], size[1])
-		golden(t, fmt.Sprintf("ended-%dx%d.txt", size[0], size[1]), scenes(s,
+		golden.Check(t, fmt.Sprintf("ended-%dx%d.txt", size[0], size[1]), scenes(s,
 			"left", "left*3", "home", "up*2", "down*3", "right*5", "enter", "left*2", "down*2", "esc", "end", "?", "?"))
 	}
 }
@@ -138,14 +139,14 @@ func TestScreensOfARunThatGoesOn(t *testing.T) {
 	r.enter("observe", "compute")
 	s.send(grown{r.read(), r.clock.Now()})
 	got += "=== more was recorded\n" + ends(s.screen()) + "\n"
-	golden(t, "running.txt", got)
+	golden.Check(t, "running.txt", got)
 }
 
 func TestScreensOfGroups(t *testing.T) {
 	t.Parallel()
 	r := nested(t)
 	s := newStage(t, r, Options{}, 80, 24)
-	golden(t, "nested.txt", scenes(s, "space", "space", "up*3", "enter", "enter", "esc", "a", "a", "end", "?"))
+	golden.Check(t, "nested.txt", scenes(s, "space", "space", "up*3", "enter", "enter", "esc", "a", "a", "end", "?"))
 }
 
 // What the run does moves the cursor, until the person does.
@@ -220,7 +221,7 @@ func TestScreensAtTheEdges(t *testing.T) {
 	got := scenes(s, "left", "enter", "esc", "up", "enter")
 	s.press("esc")
 	s.send(trouble{errors.New("line 7: \x1b[2Jbroken")})
-	golden(t, "edges.txt", got+"=== trouble\n"+ends(s.screen())+"\n")
+	golden.Check(t, "edges.txt", got+"=== trouble\n"+ends(s.screen())+"\n")
 }
 
 // Whatever is pressed at whatever size: no line is too wide, no screen too high,
