@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -24,9 +24,10 @@ var attemptTests = []test{
 	{"cutting stops at its limit and at its project", effectsCutBounded},
 }
 
-func (k *kit) attempts(key, effect string) []controller.EffectAttempt {
+// attempts of an effect of the resource a.
+func (k *kit) attempts(effect string) []controller.EffectAttempt {
 	k.Helper()
-	list, err := k.Store.EffectAttempts(k.Context(), ref(key), effect)
+	list, err := k.Store.EffectAttempts(k.Context(), ref("a"), effect)
 	k.must(err)
 	return list
 }
@@ -51,7 +52,7 @@ func (k *kit) know(c *controller.Claim, o controller.EffectOutcome) controller.E
 func attemptsTold(k *kit) {
 	c := k.started("a")
 	first, _ := k.reserve(c, "e")
-	open := k.attempts("a", "e")
+	open := k.attempts("e")
 	equal(k, "under way", open, []controller.EffectAttempt{{Number: 1, Action: controller.ActionApply, StartedAt: first.StartedAt}})
 	k.Advance(time.Second)
 	k.know(c, controller.EffectOutcome{Key: "e", State: controller.EffectIndeterminate, Error: "cut off"})
@@ -60,7 +61,7 @@ func attemptsTold(k *kit) {
 		Key: "e", State: controller.EffectPending, Outcome: controller.OutcomeNotApplied, Applies: true,
 	})
 	k.outcome(c, "e", controller.EffectApplied)
-	list := k.attempts("a", "e")
+	list := k.attempts("e")
 	equal(k, "attempts", told(list), []controller.EffectAttempt{
 		{Number: 1, Action: controller.ActionApply, Outcome: controller.OutcomeIndeterminate, Error: "cut off"},
 		{Number: 2, Action: controller.ActionObserve, Outcome: controller.OutcomeNotApplied},
@@ -70,7 +71,7 @@ func attemptsTold(k *kit) {
 		k.Errorf("the first attempt was from %v to %v, want one second", list[0].StartedAt, list[0].EndedAt)
 	}
 	k.outcome(c, "e", controller.EffectApplied) // the same again is no call
-	equal(k, "count", len(k.attempts("a", "e")), 3)
+	equal(k, "count", len(k.attempts("e")), 3)
 	_, err := k.Store.EffectAttempts(k.Context(), ref("a"), "never")
 	wantKind[*controller.EffectNotFoundError](k, err)
 	_, err = k.Store.EffectAttempts(k.Context(), ref("never"), "e")
@@ -81,11 +82,11 @@ func attemptLost(k *kit) {
 	k.reserve(k.started("a"), "e")
 	k.Advance(lasts)
 	k.reserve(k.claim("a"), "e")
-	equal(k, "attempts", told(k.attempts("a", "e")), []controller.EffectAttempt{
+	equal(k, "attempts", told(k.attempts("e")), []controller.EffectAttempt{
 		{Number: 1, Action: controller.ActionApply, Outcome: controller.OutcomeUnknown},
 		{Number: 2, Action: controller.ActionObserve},
 	})
-	equal(k, "end of the first", k.attempts("a", "e")[0].EndedAt, nil)
+	equal(k, "end of the first", k.attempts("e")[0].EndedAt, nil)
 }
 
 func attemptWithheld(k *kit) {
@@ -96,7 +97,7 @@ func attemptWithheld(k *kit) {
 		k.know(c, controller.EffectOutcome{Key: "e", State: controller.EffectPending, Outcome: controller.OutcomeWithheld})
 	}
 	withhold(c)
-	equal(k, "attempts", len(k.attempts("a", "e")), 0)
+	equal(k, "attempts", len(k.attempts("e")), 0)
 	k.reserve(c, "e")
 	k.outcome(c, "e", controller.EffectIndeterminate)
 	k.settle(c)
@@ -116,7 +117,7 @@ func attemptVerdict(k *kit) {
 	k.Advance(lasts) // its process died
 	_, err := k.resolve("a", "e", controller.VerdictApplied)
 	k.must(err)
-	equal(k, "attempts", told(k.attempts("a", "e")), []controller.EffectAttempt{
+	equal(k, "attempts", told(k.attempts("e")), []controller.EffectAttempt{
 		{Number: 1, Action: controller.ActionApply, Outcome: controller.OutcomeUnknown},
 		{Number: 2, Action: controller.ActionVerdict, Outcome: "applied", Actor: "ada", Reason: "I looked"},
 	})
@@ -129,18 +130,18 @@ func attemptsBounded(k *kit) {
 	last := controller.MaxAttempts + 5
 	for i := range last {
 		k.reserve(c, "e")
-		k.know(c, controller.EffectOutcome{Key: "e", State: controller.EffectIndeterminate, Error: fmt.Sprint(i + 1)})
+		k.know(c, controller.EffectOutcome{Key: "e", State: controller.EffectIndeterminate, Error: strconv.Itoa(i + 1)})
 	}
-	list := k.attempts("a", "e")
+	list := k.attempts("e")
 	equal(k, "kept", len(list), controller.MaxAttempts)
 	equal(k, "the first", list[0].Error, "1")
 	equal(k, "the next", list[1].Number, last-controller.MaxAttempts+2)
-	equal(k, "the newest", list[len(list)-1].Error, fmt.Sprint(last))
+	equal(k, "the newest", list[len(list)-1].Error, strconv.Itoa(last))
 	k.reserve(c, "e")
 	k.know(c, controller.EffectOutcome{
 		Key: "e", State: controller.EffectIndeterminate, Error: strings.Repeat("x", controller.MaxError+1),
 	})
-	list = k.attempts("a", "e")
+	list = k.attempts("e")
 	if n := utf8.RuneCountInString(list[len(list)-1].Error); n > controller.MaxError {
 		k.Errorf("an error of %d characters was kept", n)
 	}
@@ -170,7 +171,7 @@ func effectAdopted(k *kit) {
 	k.must(err)
 	equal(k, "found", found, controller.EffectOpen)
 	k.know(c, controller.EffectOutcome{Key: "e", State: controller.EffectApplied, ExternalRef: "theirs"})
-	equal(k, "attempts", told(k.attempts("a", "e")), []controller.EffectAttempt{
+	equal(k, "attempts", told(k.attempts("e")), []controller.EffectAttempt{
 		{Number: 1, Action: controller.ActionObserve, Outcome: controller.OutcomeApplied},
 	})
 	_, found, err = k.Store.ReserveEffect(k.Context(), c, reservation("e"))
@@ -208,7 +209,7 @@ func attemptFrozen(k *kit) {
 	})
 	on.Applies = false
 	k.know(c, on)
-	equal(k, "attempts", len(k.attempts("a", "e")), 1)
+	equal(k, "attempts", len(k.attempts("e")), 1)
 }
 
 func (k *kit) prune(p controller.EffectPruning) int {
@@ -235,8 +236,8 @@ func effectsCut(k *kit) {
 	want := before[0]
 	want.Kind, want.Token, want.Error = "", "", ""
 	equal(k, "what is left", k.effects("a"), []controller.EffectRecord{want, before[1], before[2]})
-	equal(k, "attempts of the cut one", len(k.attempts("a", "done")), 0)
-	equal(k, "attempts of the other", len(k.attempts("a", "late")), 1)
+	equal(k, "attempts of the cut one", len(k.attempts("done")), 0)
+	equal(k, "attempts of the other", len(k.attempts("late")), 1)
 
 	_, found := k.reserve(c, "done")
 	equal(k, "found", found, controller.EffectDone)

@@ -15,20 +15,20 @@ var childContinuationTests = []test{
 	{"a child that nobody waits for takes no answer", childContinuationRefused},
 }
 
-// asking leaves a settled parent whose child run-1 waits.
-func (k *kit) asking(key string) controller.ChildRun {
+// asking leaves a settled parent a whose child run-1 waits.
+func (k *kit) asking() controller.ChildRun {
 	k.Helper()
-	c := k.started(key)
+	c := k.started("a")
 	k.reserveChild(c, "r", "run-1")
 	k.settle(c)
 	outcome := controller.ChildOutcome{State: controller.RunWaiting, Output: json.RawMessage(`{"ask":1}`)}
 	k.must(k.Store.FinishChild(k.Context(), k.claimRun("run-1"), outcome))
-	k.settle(k.claim(key))
-	return k.children(key)[0]
+	k.settle(k.claim("a"))
+	return k.children("a")[0]
 }
 
 func childContinued(k *kit) {
-	waiting := k.asking("a")
+	waiting := k.asking()
 	next, err := k.continuation("run-2", "run-1")
 	k.must(err)
 	equal(k, "child of", next.Row.ChildOf, waiting.RequestID)
@@ -64,7 +64,7 @@ func childContinued(k *kit) {
 }
 
 func childContinuationUnborn(k *kit) {
-	waiting := k.asking("a")
+	waiting := k.asking()
 	next, err := k.continuation("run-2", "run-1")
 	k.must(err)
 	k.must(k.Runs.AbandonRun(k.Context(), next, runqueue.Failed, "no bundle"))
@@ -77,7 +77,7 @@ func childContinuationUnborn(k *kit) {
 }
 
 func childContinuationDies(k *kit) {
-	k.asking("a")
+	k.asking()
 	first, err := k.continuation("run-2", "run-1")
 	k.must(err)
 	k.Advance(lasts)
@@ -92,7 +92,7 @@ func childContinuationDies(k *kit) {
 }
 
 func childContinuationRefused(k *kit) {
-	k.asking("a")
+	k.asking()
 	equal(k, "deleted", k.requestDeletion("a").Deleted, true)
 	_, err := k.continuation("run-2", "run-1")
 	wantKind[*runqueue.NotWaitingError](k, err)

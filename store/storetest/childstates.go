@@ -169,48 +169,67 @@ func childEndsDuringPass(k *kit) {
 	}
 }
 
+// retried is a parent that asks for its child again each time it was cut off.
+type retried struct {
+	*kit
+	claim *controller.Claim
+}
+
+func (r *retried) ask(runID string) controller.ChildRun {
+	r.Helper()
+	asked := childReservation(r.claim, "r", runID)
+	asked.Retry = controller.ChildRetry{MaxInterruptions: 3, Backoff: controller.Backoff{Base: time.Second, Max: time.Hour}}
+	run, _, err := r.Store.ReserveChild(r.Context(), r.claim, asked)
+	r.must(err)
+	r.settle(r.claim)
+	return run
+}
+
+func (r *retried) cutOff(runID string, o controller.ChildOutcome) {
+	r.Helper()
+	o.State, o.Error = controller.RunInterrupted, "it was killed"
+	r.must(r.Store.FinishChild(r.Context(), r.claimRun(runID), o))
+	r.claim = r.kit.claim("a")
+}
+
+// rests checks that nobody gets the run before its delay is over, and that
+// who waits for it is told then.
+func (r *retried) rests(run controller.ChildRun, delay time.Duration) {
+	r.Helper()
+	w := r.start(r.Runs.WaitRuns)
+	r.Advance(delay - time.Millisecond)
+	if early := r.tryClaimRun(); early != nil {
+		r.Fatalf("%s was claimed before its time", early.Row.RunID)
+	}
+	w.pending()
+	b, err := r.Store.Backlog(r.Context(), nil)
+	r.must(err)
+	if b.Runs != 0 || b.NextDue == nil || !b.NextDue.Equal(*run.StartsAt) {
+		r.Errorf("backlog %+v, want a run that is due at %v", b, run.StartsAt)
+	}
+	r.Advance(time.Millisecond)
+	w.end()
+}
+
 func childBacksOff(k *kit) {
-	c := k.started("a")
-	retry := controller.ChildRetry{MaxInterruptions: 3, Backoff: controller.Backoff{Base: time.Second, Max: time.Hour}}
-	ask := func(runID string) controller.ChildRun {
-		k.Helper()
-		r := childReservation(c, "r", runID)
-		r.Retry = retry
-		run, _, err := k.Store.ReserveChild(k.Context(), c, r)
-		k.must(err)
-		k.settle(c)
-		return run
-	}
-	cutOff := func(runID string, o controller.ChildOutcome) {
-		k.Helper()
-		o.State, o.Error = controller.RunInterrupted, "it was killed"
-		k.must(k.Store.FinishChild(k.Context(), k.claimRun(runID), o))
-		c = k.claim("a")
-	}
-	ask("run-1")
-	cutOff("run-1", controller.ChildOutcome{Stopped: true})
-	equal(k, "start after a stop", ask("run-2").StartsAt, nil)
-	cutOff("run-2", controller.ChildOutcome{})
+	r := &retried{kit: k, claim: k.started("a")}
+	r.ask("run-1")
+	r.cutOff("run-1", controller.ChildOutcome{Stopped: true})
+	equal(k, "start after a stop", r.ask("run-2").StartsAt, nil)
+	r.cutOff("run-2", controller.ChildOutcome{})
 	for i, delay := range []time.Duration{time.Second, 2 * time.Second} {
 		runID := fmt.Sprintf("run-%d", i+3)
-		run := ask(runID)
+		run := r.ask(runID)
 		equal(k, "interruptions", run.Interruptions, i+1)
-		w := k.start(k.Runs.WaitRuns)
-		k.Advance(delay - time.Millisecond)
-		if early := k.tryClaimRun(); early != nil {
-			k.Fatalf("%s was claimed before its time", early.Row.RunID)
-		}
-		w.pending()
-		b, err := k.Store.Backlog(k.Context(), nil)
-		k.must(err)
-		if b.Runs != 0 || b.NextDue == nil || !b.NextDue.Equal(*run.StartsAt) {
-			k.Errorf("backlog %+v, want a run that is due at %v", b, run.StartsAt)
-		}
-		k.Advance(time.Millisecond)
-		w.end()
-		cutOff(runID, controller.ChildOutcome{})
+		r.rests(run, delay)
+		r.cutOff(runID, controller.ChildOutcome{})
 	}
-	run := ask("run-5")
+	k.gaveUp(r.ask("run-5"))
+}
+
+// gaveUp checks a child that was cut off too often.
+func (k *kit) gaveUp(run controller.ChildRun) {
+	k.Helper()
 	equal(k, "state", run.State, controller.RunFailed)
 	equal(k, "code", run.Code, controller.CodeInterruptedTooOften)
 	equal(k, "attempt", run.Attempt, 4)
