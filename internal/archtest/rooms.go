@@ -45,6 +45,10 @@ var rooms = []room{
 	{"builtin", and("controller", "workflow"), "definitions name both contracts and no machinery"},
 	{"store/sqlite", and("controller", "runqueue"), "a store implements the two contracts"},
 	{"store/postgres", and("controller", "runqueue"), "a store implements the two contracts"},
+	{
+		"store/storetest/modeltest", and("store/storetest", "controller", "runqueue"),
+		"what needs test libraries of others is apart from the kit, which every store carries",
+	},
 	{"store/storetest", and("controller", "runqueue"), "the kit tests the contracts, not one store"},
 	{"source", and("controller"), "a source knows one function of the controller contract"},
 	{"tsdef", and("controller", "workflow"), "TypeScript definitions become ordinary Go definitions"},
@@ -72,6 +76,8 @@ var joiners = []string{"test", "cmd", "examples", "demo", "cli", "host"}
 var carried = map[string][]string{
 	"controller": {"github.com/google/uuid", "github.com/gowebpki/jcs"},
 	"workflow":   {"github.com/gowebpki/jcs"},
+	// The kit adds nothing to what its contracts carry.
+	"store/storetest": {"github.com/google/uuid", "github.com/gowebpki/jcs"},
 }
 
 var (

@@ -14,6 +14,7 @@ import (
 	"piworkflows/controller"
 	"piworkflows/store/sqlite"
 	"piworkflows/store/storetest"
+	"piworkflows/store/storetest/modeltest"
 )
 
 const (
@@ -31,26 +32,12 @@ func TestMain(m *testing.M) {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Harness {
-		o := options(t)
-		return harness(o, open(t, o))
-	})
+	storetest.Run(t, harness())
 }
 
-func harness(o sqlite.Options, s *sqlite.Store) storetest.Harness {
-	return storetest.Harness{
-		Store: s, Runs: s, Advance: o.Clock.(*clocktest.Manual).Advance,
-		Peer: func(t *testing.T, project string) storetest.Harness {
-			peer := o
-			if project != "" {
-				var err error
-				if peer.Scope, err = sqlite.Scope(project); err != nil {
-					t.Fatal(err)
-				}
-			}
-			return harness(peer, open(t, peer))
-		},
-	}
+func TestModel(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, harness())
 }
 
 // options names a new store under a clock that stands still.

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -10,6 +12,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/lease"
+	"piworkflows/runqueue"
 )
 
 // lasts is the lease of every claim in these tests.
@@ -18,12 +21,61 @@ const lasts = 30 * time.Second
 // name is the controller of most resources in these tests.
 const name = "git-merge"
 
-// kit is a test with its store. What a step must not fail at fails the test.
+// kit is a test with a store. What a step must not fail at fails the test.
 type kit struct {
 	*testing.T
-	Harness
 
-	open func(t *testing.T) Harness
+	Store   controller.Store
+	Runs    runqueue.Store
+	harness Harness
+	place   string
+}
+
+// newKit opens a store in a place of its own.
+func newKit(t *testing.T, h Harness) *kit {
+	t.Helper()
+	return openKit(t, h, h.Place(t), Scope(""))
+}
+
+// openKit opens a store until the test ends.
+func openKit(t *testing.T, h Harness, place, scope string) *kit {
+	t.Helper()
+	s, err := h.Open(t.Context(), place, scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &kit{T: t, Store: s, Runs: s, harness: h, place: place}
+}
+
+// Scope makes a scope for Harness.Open from the name of a project.
+func Scope(project string) string {
+	const digits = 24
+	sum := sha256.Sum256([]byte(project))
+	return hex.EncodeToString(sum[:])[:digits]
+}
+
+// Advance moves the clock of the store.
+func (k *kit) Advance(d time.Duration) {
+	k.Helper()
+	k.must(k.harness.Advance(k.place, d))
+}
+
+// peer opens the same data once more, as another process would: for the same
+// project, or for another one.
+func (k *kit) peer(project string) *kit {
+	k.Helper()
+	return openKit(k.T, k.harness, k.place, Scope(project))
+}
+
+// fresh opens a store in another place.
+func (k *kit) fresh() *kit {
+	k.Helper()
+	return newKit(k.T, k.harness)
 }
 
 func ref(key string) controller.Ref { return controller.Ref{Controller: name, Key: key} }

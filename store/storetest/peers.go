@@ -17,18 +17,6 @@ var peerTests = []test{
 	{"projects never see each other", projectsApart},
 }
 
-// peer opens the same data once more.
-func (k *kit) peer(project string) *kit {
-	k.Helper()
-	return &kit{T: k.T, Harness: k.Peer(k.T, project), open: k.open}
-}
-
-// fresh opens a store of its own.
-func (k *kit) fresh() *kit {
-	k.Helper()
-	return &kit{T: k.T, Harness: k.open(k.T), open: k.open}
-}
-
 func peerSees(k *kit) {
 	other := k.peer("")
 	k.put("a", `{"n":1}`)

@@ -1,8 +1,11 @@
 // Package storetest is the conformance kit of stores: what controller.Store and
-// runqueue.Store promise, as tests that every implementation runs.
+// runqueue.Store promise, as tests that every implementation runs. Its parts are
+// the contract (Run), processes that are killed at every durable step (Crash) and
+// stores that fail (Faults). Package modeltest adds random operations.
 package storetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,29 +13,39 @@ import (
 	"piworkflows/runqueue"
 )
 
-// Harness is one store under test, new and empty.
-type Harness struct {
-	// Store and Runs are the two contracts over the same data.
-	Store controller.Store
-	Runs  runqueue.Store
-	// Advance moves the clock by which the store measures leases and delays.
-	// It stands still otherwise, so that tests never wait for time.
-	Advance func(time.Duration)
-	// Peer opens the same data once more, as another process would: for the
-	// same project if project is empty, else for another project of that name.
-	// It shares the clock.
-	Peer func(t *testing.T, project string) Harness
+// Store is what an implementation provides: both contracts over the same data.
+type Store interface {
+	controller.Store
+	runqueue.Store
+	// Close ends the store and gives back what it has claimed.
+	Close() error
 }
 
-// Run tests a store against the contracts. open is called for every test; they
-// run in parallel, each with a store of its own. What open, Peer and Fresh open
-// is closed by a cleanup of the test that they get.
-func Run(t *testing.T, open func(t *testing.T) Harness) {
+// Harness says how stores of one kind are opened and how their time passes. All
+// functions are required and safe for concurrent use.
+type Harness struct {
+	// Place makes room for a new, empty database and names it: a folder, a schema
+	// on a server. The name leads other processes there as well. A cleanup of the
+	// test removes it.
+	Place func(t testing.TB) string
+	// Open opens the database of a place for a project, named by 24 hex digits.
+	// Several stores, of several processes, may be open over one place; they share
+	// its data and its clock, and look to each other like other processes.
+	Open func(ctx context.Context, place, scope string) (Store, error)
+	// Advance moves the clock by which the stores of a place measure leases and
+	// delays: at once for those of this process, and for those of a process that
+	// begins later. It stands still otherwise, so that tests never wait for time.
+	Advance func(place string, d time.Duration) error
+}
+
+// Run tests stores against the contracts. The tests run in parallel, each in a
+// place of its own.
+func Run(t *testing.T, h Harness) {
 	t.Helper()
 	for _, test := range tests() {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			test.run(&kit{T: t, Harness: open(t), open: open})
+			test.run(newKit(t, h))
 		})
 	}
 }

@@ -107,14 +107,14 @@ func effectsOfProject(k *kit) {
 	equal(k, "newest", list(controller.EffectQuery{Limit: 1}), []string{"b/two"})
 	equal(k, "of a key", list(controller.EffectQuery{Controller: name, Key: "a"}), []string{"a/two", "a/one"})
 	equal(k, "in a state", list(controller.EffectQuery{State: controller.EffectPending}), []string{"b/two", "a/two"})
-	equal(k, "of another project", len(k.Peer(k.T, "other").effectItems(k)), 0)
+	equal(k, "of another project", len(k.peer("other").effectItems()), 0)
 	_, err := k.Store.ListEffects(k.Context(), controller.EffectQuery{Limit: 1001})
 	wantKind[*controller.LimitError](k, err)
 }
 
-func (h Harness) effectItems(k *kit) []controller.EffectItem {
+func (k *kit) effectItems() []controller.EffectItem {
 	k.Helper()
-	items, err := h.Store.ListEffects(k.Context(), controller.EffectQuery{})
+	items, err := k.Store.ListEffects(k.Context(), controller.EffectQuery{})
 	k.must(err)
 	return items
 }
@@ -153,7 +153,7 @@ func freezeKeeps(k *kit) {
 }
 
 func freezeIsOfItsProject(k *kit) {
-	_, err := k.Peer(k.T, "other").Store.Freeze(k.Context(), "ada", "")
+	_, err := k.peer("other").Store.Freeze(k.Context(), "ada", "")
 	k.must(err)
 	f, err := k.Store.Frozen(k.Context())
 	k.must(err)
