@@ -254,7 +254,7 @@ func effectsCutBounded(k *kit) {
 		k.outcome(c, key, controller.EffectApplied)
 	}
 	later := k.effects("a")[0].CompletedAt.Add(time.Second)
-	n, err := k.Peer(k.T, "other").Store.PruneEffects(k.Context(), controller.EffectPruning{Before: later})
+	n, err := k.peer("other").Store.PruneEffects(k.Context(), controller.EffectPruning{Before: later})
 	k.must(err)
 	equal(k, "cut by another project", n, 0)
 	equal(k, "cut", k.prune(controller.EffectPruning{Before: later, Limit: 2}), 2)
