@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -87,24 +88,62 @@ func foundOut(t *testing.T, h storetest.Harness, breaking func(storetest.Store) 
 // right.
 func (hs *histories) check(history []porcupine.Operation) error {
 	for _, key := range historyKeys {
-		var part []porcupine.Operation
-		for _, call := range history {
-			if o, a := call.Input.(operation), call.Output.(answer); o.key+a.key == key || o.key+a.key == "" { //nolint:forcetypeassert // only these
-				part = append(part, call)
-			}
-		}
+		part := callsOf(key, history)
 		result, info := porcupine.CheckOperationsVerbose(keyRules, part, searchLimit)
 		if result == porcupine.Ok {
 			continue
 		}
 		path := filepath.Join(hs.ArtifactDir(), "history.html")
 		if err := porcupine.VisualizePath(keyRules, info, path); err != nil {
-			return fmt.Errorf("key %s: no right order (%s), and no picture: %w", key, result, err)
+			return fmt.Errorf("no picture of the history: %w", err)
 		}
-		return fmt.Errorf("round %d, key %s: no order makes the %d answers right (%s), see %s (kept with -artifacts)",
-			hs.rounds, key, len(part), result, path)
+		return fmt.Errorf("round %d, key %s: no order makes the %d answers right (%s), see %s (kept with -artifacts)\n%s",
+			hs.rounds, key, len(part), result, path, furthest(part, info))
 	}
 	return nil
+}
+
+// callsOf selects the calls that concern a key.
+func callsOf(key string, history []porcupine.Operation) []porcupine.Operation {
+	var part []porcupine.Operation
+	for _, call := range history {
+		named := call.Input.(operation).key + call.Output.(answer).key //nolint:forcetypeassert // only these
+		if named == key || named == "" {
+			part = append(part, call)
+		}
+	}
+	return part
+}
+
+// furthest tells how far the search for an order came: the last calls of the
+// longest one, and the state after which no other call fits.
+func furthest(part []porcupine.Operation, info porcupine.LinearizationInfo) string {
+	var longest []porcupine.Operation
+	for _, order := range info.PartialLinearizationsOperations()[0] {
+		if len(order) > len(longest) {
+			longest = order
+		}
+	}
+	state := keyRules.Init()
+	done := map[int64]bool{}
+	var text []string
+	for _, call := range longest {
+		_, state = keyRules.Step(state, call.Input, call.Output)
+		done[call.Call] = true
+		text = append(text, describe(call))
+	}
+	const shown = 8
+	text = append(text[max(0, len(text)-shown):], "then, from "+keyRules.DescribeState(state)+", none of")
+	for _, call := range part {
+		if !done[call.Call] && len(text) < 2*shown {
+			text = append(text, describe(call))
+		}
+	}
+	return strings.Join(text, "\n")
+}
+
+func describe(call porcupine.Operation) string {
+	return fmt.Sprintf("%5d-%-5d client %d: %s", call.Call, call.Return, call.ClientId, keyRules.DescribeOperation(call.Input, call.Output))
 }
 
 // record lets clients work at once, and then works off what they left.

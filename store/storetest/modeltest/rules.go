@@ -167,7 +167,7 @@ func (s *keyState) finish(f controller.Finish) controller.Finished {
 		return controller.Finished{}
 	}
 	s.at = s.now + after
-	return controller.Finished{Requeued: true, Reason: reason}
+	return controller.Finished{Requeued: true, Reason: reason, After: after}
 }
 
 func (s *keyState) delete(a answer) bool {
