@@ -39,7 +39,7 @@ func (a *App) benchCommand() *cobra.Command {
 		Args:  noSuchBenchmark,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.benchEngineCommand())
+	cmd.AddCommand(a.benchEngineCommand(), a.benchControllersCommand(), a.benchOtherCommand())
 	return cmd
 }
 
@@ -49,7 +49,9 @@ func noSuchBenchmark(cmd *cobra.Command, args []string) error {
 	}
 	names := make([]string, 0, len(cmd.Commands()))
 	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
 	return wrongUsage(cmd, "there is no benchmark %.80q, there is: %s", args[0], strings.Join(names, ", "))
 }
@@ -79,8 +81,19 @@ func (a *App) benchEngineCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *App) benchEngine(ctx context.Context, f benchFlags) (err error) {
-	dir, err := a.benchDir(f.dir)
+func (a *App) benchEngine(ctx context.Context, f benchFlags) error {
+	return a.measure(f.dir, func(dir string) ([]bench.Result, error) {
+		return enginebench.Run(ctx, enginebench.Options{
+			Dir: dir, Time: f.time, Steps: f.steps, Logger: a.Logger(), Progress: a.sayMeasuring,
+		})
+	})
+}
+
+func (a *App) sayMeasuring(scenario string) { a.sayf("measuring %s", scenario) }
+
+// measure lends a folder to a benchmark and prints what it measured there.
+func (a *App) measure(parent string, run func(dir string) ([]bench.Result, error)) (err error) {
+	dir, err := a.benchDir(parent)
 	if err != nil {
 		return err
 	}
@@ -89,11 +102,7 @@ func (a *App) benchEngine(ctx context.Context, f benchFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	o := enginebench.Options{
-		Dir: dir, Time: f.time, Steps: f.steps, Logger: a.Logger(),
-		Progress: func(scenario string) { a.sayf("measuring %s", scenario) },
-	}
-	results, err := enginebench.Run(ctx, o)
+	results, err := run(dir)
 	if err != nil {
 		return err
 	}

@@ -50,10 +50,37 @@ func TestBenchEngineMeasuresAndLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestBenchControllersMeasuresAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	dir := t.TempDir()
+	out := h.do(exitDone, "bench", "controllers", "--only", "puts,reconcile", "--resources", "100", "--rounds", "1",
+		"--time", "10ms", "--dir", dir, "-o", "json")
+	var result struct{ Results []bench.Result }
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Results) < 4 {
+		t.Errorf("result %+v", result)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("%v is left, %v", entries, err)
+	}
+}
+
+// The other process of a benchmark ends with its input.
+func TestBenchOtherProcessEndsWithItsInput(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.do(exitDone, "bench", otherCommand, filepath.Join(t.TempDir(), "s.sqlite"))
+}
+
 func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"nothing"}, {"engine", "more"}, {"engine", "--time", "0s"}, {"engine", "--steps", "999"},
+		{"controllers", "more"}, {"controllers", "--time", "0s"}, {"controllers", "--rounds", "0"},
+		{"controllers", "--resources", "99"}, {"controllers", "--only", "puts,nothing"}, {otherCommand},
 	} {
 		a, _, errs := screen()
 		if code := a.Execute(context.Background(), append([]string{"bench"}, args...)); code != exitUsage || errs.Len() == 0 {
