@@ -17,7 +17,7 @@ type logs struct{ *slog.Logger }
 // Observe implements Observer.
 func (l logs) Observe(r Record) {
 	if ctx := context.Background(); l.Enabled(ctx, r.level()) {
-		l.LogAttrs(ctx, r.level(), r.message(), r.attributes()...)
+		l.LogAttrs(ctx, r.level(), r.message(), r.attributes()...) //nolint:sloglint // each is a constant
 	}
 }
 

@@ -106,7 +106,10 @@ func (p *passRun) reconcile(stop, held context.Context) answer {
 func (p *passRun) call(ctx context.Context, done chan<- answer) {
 	a := answer{err: &PanicError{In: "Reconcile"}}
 	defer func() { done <- a }()
-	services := &Pass{ID: p.info.ReconcileID, Log: p.log, Effects: &effects{passRun: p, pass: ctx}, Workflows: &workflows{passRun: p, pass: ctx}}
+	services := &Pass{
+		ID: p.info.ReconcileID, Log: p.log,
+		Effects: &effects{passRun: p, pass: ctx}, Workflows: &workflows{passRun: p, pass: ctx},
+	}
 	resource := cloneRaw(p.claim.Resource)
 	a.result, a.err = guarded("Reconcile", func() (RawResult, error) {
 		return p.definition.Reconcile(ctx, services, resource)

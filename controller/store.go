@@ -239,6 +239,8 @@ type Backlog struct {
 	Claimed, Ready, Delayed int
 	// NextDue is when the earliest delayed row becomes ready; nil if none is.
 	NextDue *time.Time
+	// Waiting is how long the ready row that waits the longest has been due.
+	Waiting time.Duration
 	// Runs counts child runs that are running, or queued and due. NextDue is also
 	// when the earliest delayed one becomes due.
 	Runs int

@@ -161,14 +161,18 @@ func (s *Store) Backlog(ctx context.Context, controllers []string) (controller.B
 // count adds the rows of one controller to a backlog.
 func (t *tx) count(b *controller.Backlog, name string) error {
 	var claimed, ready, delayed int
-	var next *time.Time
+	var next, oldest *time.Time
 	_, err := t.first(`SELECT
 			count(*) FILTER (WHERE claim_expires_at > ?3),
 			count(*) FILTER (WHERE claim_expires_at <= ?3 OR claim_token IS NULL AND available_at <= ?3 AND NOT held),
 			count(*) FILTER (WHERE claim_token IS NULL AND available_at > ?3 AND NOT held),
-			min(available_at) FILTER (WHERE claim_token IS NULL AND available_at > ?3 AND NOT held)
+			min(available_at) FILTER (WHERE claim_token IS NULL AND available_at > ?3 AND NOT held),
+			min(available_at) FILTER (WHERE claim_token IS NULL AND available_at <= ?3 AND NOT held)
 		FROM queue WHERE controller_id = (SELECT id FROM controllers WHERE scope = ?1 AND controller = ?2)`,
-		values(t.scope, name, t.now), &claimed, &ready, &delayed, &next)
+		values(t.scope, name, t.now), &claimed, &ready, &delayed, &next, &oldest)
+	if oldest != nil {
+		b.Waiting = max(b.Waiting, t.now.Sub(*oldest))
+	}
 	b.Claimed += claimed
 	b.Ready += ready
 	b.Delayed += delayed
