@@ -32,9 +32,7 @@ func (m *Moment) Head(s Style, now time.Time) []string {
 		lines = append(lines, m.atWork())
 	}
 	lines = append(lines, m.decisionLines()...)
-	if m.step == 0 {
-		lines = append(lines, m.trackLines(s, now)...)
-	}
+	lines = append(lines, m.trackLines(s, now)...)
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(s.fit(l, s.width()), " ")
 	}
@@ -65,6 +63,10 @@ const maxTracks = 5
 // trackLines has one line for each track, the ones that need somebody first.
 func (m *Moment) trackLines(s Style, now time.Time) []string {
 	const margin = "progress  "
+	running := !m.Ended() && m.standing == ""
+	if m.step > 0 { // it was going on then
+		now, running = m.steps[m.step-1].FinishedAt.Time, true
+	}
 	inner := s
 	inner.Width = s.width() - len(margin)
 	var lines []string
@@ -72,7 +74,7 @@ func (m *Moment) trackLines(s Style, now time.Time) []string {
 		if i == maxTracks {
 			return append(lines, strings.TrimSpace(omitted(len(m.tracks)-i)))
 		}
-		lines = append(lines, margin+ProgressLine(t, now, !m.Ended() && m.standing == "", inner))
+		lines = append(lines, margin+ProgressLine(t, now, running, inner))
 	}
 	return lines
 }

@@ -47,12 +47,43 @@ func TestProgressOfARun(t *testing.T) {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	s.leave("runCheck", time.Second, runbundle.NodeEnded{Outcome: "ok", Output: json.RawMessage(`{}`)})
-	if got := progressLines(draw(t, s.read(), RunOptions{Step: 1})); got != "" {
-		t.Errorf("after a step: %s", got)
-	}
 	s.append(runbundle.Draft{Payload: runbundle.RunEnded{Status: runbundle.Completed}})
 	if got := progressLines(draw(t, s.read(), RunOptions{})); got != "progress  stuck · blocked\nprogress  Tests · 20/80 files\n" {
 		t.Errorf("after the end: %s", got)
+	}
+}
+
+// A replay shows what was told by then, and when the work would have been done.
+func TestProgressAtAStep(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	count := func(n int) string {
+		return fmt.Sprintf(`{"schema":"pi-workflows.progress.v1","status":"running","label":"Tests","completed":%d,"total":80,"unit":"files"}`, n)
+	}
+	s.step("observe", "compute", time.Second, `{}`)
+	s.enter("runCheck", "action")
+	s.tell("runCheck", "tests", 0, count(0))
+	s.tell("runCheck", "tests", 10*time.Second, count(20))
+	s.leave("runCheck", 0, runbundle.NodeEnded{Outcome: "ok", Output: json.RawMessage(`{}`)})
+	s.enter("runCheck", "action")
+	s.tell("runCheck", "tests", 10*time.Second, count(60))
+	s.leave("runCheck", time.Second, runbundle.NodeEnded{Outcome: "failed", Error: "no"})
+	s.append(runbundle.Draft{Payload: runbundle.RunEnded{Status: runbundle.Failed, Error: "no"}})
+	for step, want := range []string{
+		"progress  Tests · 60/80 files\n", "", "progress  Tests · 20/80 files · ETA 30s\n", "progress  Tests · 60/80 files · ETA 6s–8s\n",
+	} {
+		if got := progressLines(draw(t, s.read(), RunOptions{Step: step})); got != want {
+			t.Errorf("step %d: %q, want %q", step, got, want)
+		}
+	}
+}
+
+// Steps that a continuation carries were recorded elsewhere, with what they told.
+func TestNoProgressAtACarriedStep(t *testing.T) {
+	t.Parallel()
+	told := []runbundle.Event{{Type: runbundle.EventUpdatePublished, AttemptID: "own"}}
+	if got := until(told, "carried"); got != nil {
+		t.Errorf("events %v", got)
 	}
 }
 

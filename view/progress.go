@@ -121,11 +121,22 @@ func (t *Tracks) Track(key string) (Track, bool) {
 	return Track{Key: key, Since: track.Since, Samples: slices.Clone(track.Samples)}, true
 }
 
-// tracksOf reads the tracks of a recorded run.
-func tracksOf(b *runbundle.Bundle) []Track {
+// tracksOf reads the tracks of what was recorded.
+func tracksOf(events []runbundle.Event) []Track {
 	var t Tracks
-	for _, e := range b.Events {
+	for _, e := range events {
 		t.Add(e)
 	}
 	return t.List()
+}
+
+// until returns the events up to the end of an attempt; none if it ended in the
+// record of another run.
+func until(events []runbundle.Event, attempt string) []runbundle.Event {
+	for i, e := range events {
+		if e.AttemptID == attempt && (e.Type == runbundle.EventNodeFinished || e.Type == runbundle.EventNodeFailed) {
+			return events[:i+1]
+		}
+	}
+	return nil
 }

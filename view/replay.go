@@ -39,12 +39,12 @@ func NewReplay(b *runbundle.Bundle) (*Replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Replay{bundle: b, graph: compose(g), tracks: tracksOf(b)}, nil
+	return &Replay{bundle: b, graph: compose(g), tracks: tracksOf(b.Events)}, nil
 }
 
 // With is the same run after more of it was recorded.
 func (r *Replay) With(b *runbundle.Bundle) *Replay {
-	return &Replay{bundle: b, graph: r.graph, tracks: tracksOf(b)}
+	return &Replay{bundle: b, graph: r.graph, tracks: tracksOf(b.Events)}
 }
 
 // Standing is the same run with a status that its record cannot tell, because
@@ -72,10 +72,11 @@ func (r *Replay) At(step int) (*Moment, error) {
 	if step < 0 || step > len(s.Steps) {
 		return nil, &StepError{s.RunID, step, len(s.Steps)}
 	}
-	m := &Moment{Replay: r, step: step, steps: s.Steps}
+	m := &Moment{Replay: r, step: step, steps: s.Steps, tracks: r.tracks}
 	next := s.CurrentNode
 	if step > 0 {
 		m.steps = s.Steps[:step]
+		m.tracks = tracksOf(until(r.bundle.Events, m.steps[step-1].AttemptID))
 		if step < len(s.Steps) {
 			next = s.Steps[step].NodeID
 		}
@@ -103,8 +104,10 @@ type Moment struct {
 	// step is zero for now.
 	step  int
 	steps []runbundle.Step
-	way   *way
-	since map[int]decision
+	// tracks are what was told of the progress until then.
+	tracks []Track
+	way    *way
+	since  map[int]decision
 }
 
 // Node is the ID of the node that the moment is about: the one at work, else
