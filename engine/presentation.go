@@ -135,3 +135,6 @@ func (v stateView) Steps() int { return len(v.s.Steps) }
 
 // Step returns one step.
 func (v stateView) Step(i int) workflow.Step { return stepOf(v.s.Steps[i]) }
+
+// Updates returns those that the run shows.
+func (v stateView) Updates() []workflow.Published { return publishedOf(v.s.Updates) }

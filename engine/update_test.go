@@ -388,6 +388,44 @@ func TestUpdateRateWhenTheClockGoesBack(t *testing.T) {
 	}
 }
 
+// What was published is read where it matters: by the action itself, by a later
+// callback, and within an included workflow, as a copy that changes nothing.
+func TestUpdatesAreSeenByCallbacks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var seen []string
+	look := func(_ context.Context, c *workflow.Context) (any, error) {
+		var line []string
+		for _, u := range c.View.Updates() {
+			line = append(line, fmt.Sprintf("%d %s %s/%s %s", u.Seq, u.NodeID, u.Type, u.Key, u.Data))
+			clear(u.Data)
+		}
+		seen = append(seen, strings.Join(line, ", "))
+		return nil, nil
+	}
+	act := acts(func(ctx context.Context, c *workflow.Context) error {
+		for _, u := range []workflow.Update{note("a", 1), note("b", 2), note("a", 3)} {
+			if _, err := c.Publish(ctx, u); err != nil {
+				return err
+			}
+		}
+		_, err := look(ctx, c)
+		return err
+	})
+	d := flow(compute("before", look), act)
+	d.Includes = []workflow.Include{{Mount: "within", Workflow: &workflow.Definition{
+		Name: "child", Revision: "1", StartAt: "look", Nodes: []workflow.Node{compute("look", look)},
+		Exits: []workflow.Exit{{Name: "done", From: "look"}},
+	}}}
+	d.Edges = append(d.Edges, workflow.Edge{From: "act", To: "within"})
+	result, _ := r.run(d)
+	r.want(result, runbundle.Completed, "", "")
+	all := `6 act note/b {"n":2}, 7 act note/a {"n":3}`
+	if diff := cmp.Diff([]string{"", all, all}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A resumed run goes on with the updates that it shows; its continuation begins
 // with none.
 func TestUpdatesOverResumeAndContinuation(t *testing.T) {

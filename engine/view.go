@@ -57,6 +57,19 @@ func (v view) Step(i int) workflow.Step {
 	return stepOf(s)
 }
 
+func (v view) Updates() []workflow.Published { return publishedOf(v.w.Updates()) }
+
+func publishedOf(list []runbundle.Update) []workflow.Published {
+	published := make([]workflow.Published, len(list))
+	for i, u := range list {
+		published[i] = workflow.Published{
+			Update:   workflow.Update{Type: u.Type, Key: u.Key, Data: bytes.Clone(u.Data)},
+			UpdateID: u.UpdateID, Seq: u.Seq, At: u.At.Time, NodeID: u.NodeID, AttemptID: u.AttemptID,
+		}
+	}
+	return published
+}
+
 func stepOf(s runbundle.Step) workflow.Step {
 	return workflow.Step{
 		AttemptID: s.AttemptID, NodeID: s.NodeID, NodeType: workflow.NodeType(s.NodeType), Outcome: workflow.Outcome(s.Outcome),

@@ -28,8 +28,9 @@ type Context struct {
 	invocation int
 }
 
-// View reads the record of a run as it stood when the attempt began. An
-// implementation answers in time that does not depend on the number of steps.
+// View reads the record of a run as it stood when the attempt began, and its
+// updates as they are. An implementation answers in time that does not depend on
+// the number of steps.
 type View interface {
 	// Output returns the output of a node's latest attempt, while that attempt
 	// was ok.
@@ -40,6 +41,10 @@ type View interface {
 	Steps() int
 	// Step returns the i-th finished attempt, from zero, oldest first.
 	Step(i int) Step
+	// Updates returns the latest update of each type and key, those of the running
+	// attempt included, in the order in which they were recorded. They are those of
+	// the whole run, in an included workflow too; a continuation begins with none.
+	Updates() []Published
 }
 
 // Outcome is how an attempt ended.

@@ -19,6 +19,7 @@ func (o outputs) Output(node string) (json.RawMessage, bool) {
 func (outputs) Result(string) (workflow.Result, bool) { return workflow.Result{}, false }
 func (outputs) Steps() int                            { return 0 }
 func (outputs) Step(int) workflow.Step                { return workflow.Step{} }
+func (outputs) Updates() []workflow.Published         { return nil }
 
 type pair struct{ X, Y int }
 

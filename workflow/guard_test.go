@@ -23,6 +23,7 @@ type record struct {
 func (r *record) Output(string) (json.RawMessage, bool) { return nil, false }
 func (r *record) Result(string) (workflow.Result, bool) { return workflow.Result{}, false }
 func (r *record) Steps() int                            { return len(r.steps) }
+func (r *record) Updates() []workflow.Published         { return nil }
 func (r *record) Step(i int) workflow.Step              { r.reads++; return r.steps[i] }
 func (r *record) add(node, output string)               { r.end(node, workflow.OK, output) }
 func (r *record) end(node string, o workflow.Outcome, output string) {

@@ -65,6 +65,8 @@ func (v scopedView) Step(i int) Step {
 	return step
 }
 
+func (v scopedView) Updates() []Published { return v.run.Updates() }
+
 // seenAs is the name of a step in the scope that sees it: an exit is its mount.
 func (f *flattening) seenAs(id string) string {
 	at := f.sites[id]

@@ -312,3 +312,5 @@ func (m *scopesModel) Result(id string) (workflow.Result, bool) {
 func (m *scopesModel) Steps() int { return len(m.steps) }
 
 func (m *scopesModel) Step(i int) workflow.Step { return m.steps[i] }
+
+func (m *scopesModel) Updates() []workflow.Published { return nil }

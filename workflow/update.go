@@ -119,6 +119,18 @@ type UpdateReceipt struct {
 	Type, Key string
 }
 
+// Published is an update in the record.
+type Published struct {
+	Update
+	// UpdateID and Seq are those of its receipt.
+	UpdateID string
+	Seq      int64
+	At       time.Time
+	// NodeID and AttemptID say who published it. In a composed run the ID is that
+	// of the whole graph, see Result.
+	NodeID, AttemptID string
+}
+
 // MarshalJSON writes the receipt as an agent gets it, with its time in
 // clock.Layout.
 func (r UpdateReceipt) MarshalJSON() ([]byte, error) {

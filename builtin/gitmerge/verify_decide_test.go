@@ -131,6 +131,8 @@ func (v *recordView) Result(node string) (workflow.Result, bool) {
 func (v *recordView) Steps() int               { return len(v.steps) }
 func (v *recordView) Step(i int) workflow.Step { return v.steps[i] }
 
+func (v *recordView) Updates() []workflow.Published { return nil }
+
 // add records an attempt; output is written as JSON.
 func (v *recordView) add(t *testing.T, node string, outcome workflow.Outcome, output any) {
 	t.Helper()
