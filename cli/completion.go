@@ -88,7 +88,7 @@ func (a *App) resourceNames(ctx context.Context, args []string) (keys []string, 
 	if len(args) != 1 {
 		return a.controllerNames(ctx, args)
 	}
-	err = a.withExisting(ctx, func(_ host.Paths, s host.Store) error {
+	err = a.withReader(ctx, func(_ host.Paths, s host.Store) error {
 		if s == nil {
 			return nil
 		}
@@ -113,7 +113,7 @@ func (a *App) runIDs(ctx context.Context, args []string) (ids []string, err erro
 	if len(args) > 0 {
 		return nil, nil
 	}
-	err = a.withExisting(ctx, func(_ host.Paths, s host.Store) error {
+	err = a.withReader(ctx, func(_ host.Paths, s host.Store) error {
 		if s == nil {
 			return nil
 		}

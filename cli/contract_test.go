@@ -66,8 +66,8 @@ func jsonResults() map[string]func(a *App) error {
 	resource := readyResource()
 	ref := resource.Metadata.Ref()
 	return map[string]func(a *App) error{
-		"controllers": func(a *App) error { return a.printResources(somePage(), nil) },
-		"controller":  func(a *App) error { return a.printPicture(somePicture(), false) },
+		"controllers": func(a *App) error { return a.printResources(someLines(), "Zm9v", nil) },
+		"controller":  func(a *App) error { return a.printPicture(somePicture()) },
 		"apply": func(a *App) error {
 			return a.printApplied(controller.PutResult{Action: controller.Configured, Resource: resource}, false)
 		},
@@ -76,9 +76,7 @@ func jsonResults() map[string]func(a *App) error {
 			return a.printDeleted(deleteResult{head: schema("delete"), Controller: ref.Controller, Key: ref.Key, Resource: &resource})
 		},
 		"explain": func(a *App) error {
-			return a.printExplanation(ref, controller.Explain(controller.Situation{
-				Resource: resource, Queue: somePage().Items[0].Queue, HostRuns: true, Loaded: true, Now: a.o.Clock.Now(),
-			}))
+			return a.printExplanation(ref, somePicture().why)
 		},
 		"suspend": func(a *App) error {
 			return a.printSuspension(suspendResult{schema("suspend"), ref.Controller, ref.Key, true, true})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,7 @@ func (a *App) controllerCommand() *cobra.Command {
 		ValidArgsFunction: a.complete(a.resourceNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref := refArgs(args)
-			return a.withResource(cmd.Context(), ref, func(s host.Store) error {
+			return a.withReadResource(cmd.Context(), ref, func(s host.Store) error {
 				return a.showResource(cmd.Context(), s, ref, watch)
 			})
 		},
@@ -42,6 +43,8 @@ type picture struct {
 	effects  []controller.EffectRecord
 	children []controller.ChildRun
 	events   []controller.Event
+	// why is what explain says.
+	why controller.Explanation
 }
 
 func takePicture(ctx context.Context, s host.Store, ref controller.Ref) (p picture, err error) {
@@ -61,16 +64,33 @@ func takePicture(ctx context.Context, s host.Store, ref controller.Ref) (p pictu
 	return p, err
 }
 
+// takeExplained is takePicture with its explanation.
+func (a *App) takeExplained(ctx context.Context, s host.Store, ref controller.Ref) (picture, error) {
+	p, err := takePicture(ctx, s, ref)
+	if err != nil {
+		return p, err
+	}
+	w, err := a.surroundings(ctx, s)
+	if err != nil {
+		return p, err
+	}
+	p.why, err = w.explainPicture(ctx, p)
+	return p, err
+}
+
 func (a *App) showResource(ctx context.Context, s host.Store, ref controller.Ref, watch bool) error {
 	from, err := s.Head(ctx)
 	if err != nil {
 		return err
 	}
-	p, err := takePicture(ctx, s, ref)
+	p, err := a.takeExplained(ctx, s, ref)
 	if err != nil {
 		return err
 	}
-	if err := a.printPicture(p, watch); err != nil || !watch {
+	if !watch {
+		return a.printPicture(p)
+	}
+	if err := a.watchPicture(p, true); err != nil {
 		return err
 	}
 	return a.watchResource(ctx, s, ref, from)
@@ -84,7 +104,7 @@ func (a *App) watchResource(ctx context.Context, s host.Store, ref controller.Re
 			return err
 		}
 		from = changes.Next
-		p, err := takePicture(ctx, s, ref)
+		p, err := a.takeExplained(ctx, s, ref)
 		if errors.Is(err, controller.ErrNotFound) {
 			a.sayf("%s is deleted", view.Plain(ref.String()))
 			return nil
@@ -92,7 +112,7 @@ func (a *App) watchResource(ctx context.Context, s host.Store, ref controller.Re
 		if err != nil {
 			return err
 		}
-		if err := a.printPicture(p, true); err != nil {
+		if err := a.watchPicture(p, false); err != nil {
 			return err
 		}
 	}
@@ -106,18 +126,35 @@ type controllerResult struct {
 	Effects   []controller.EffectRecord `json:"effects"`
 	Workflows []childLine               `json:"workflows"`
 	Events    []eventLine               `json:"events"`
+	// State and Reasons are those of explain.
+	State   controller.Standing `json:"state"`
+	Reasons []reasonLine        `json:"reasons"`
 }
 
-func (a *App) printPicture(p picture, stream bool) error {
-	if !a.flags.json() {
-		return a.print(a.drawPicture(p, stream))
-	}
-	result := controllerResult{
+func resultOf(p picture) controllerResult {
+	return controllerResult{
 		schema("controller"), p.resource, controller.ReadinessOf(p.resource), queueOf(p.queue),
 		slices.Concat([]controller.EffectRecord{}, p.effects), childrenOf(p.children), eventsOf(p.events),
+		p.why.Standing, reasonsOf(p.why),
 	}
-	if stream {
-		return a.streamJSON(result)
+}
+
+func (a *App) printPicture(p picture) error {
+	if a.flags.json() {
+		return a.printJSON(resultOf(p))
 	}
-	return a.printJSON(result)
+	return a.print(a.drawPicture(p))
+}
+
+// watchPicture shows one of several pictures: in the place of the one before on a
+// terminal, else below it.
+func (a *App) watchPicture(p picture, first bool) error {
+	switch {
+	case a.flags.json():
+		return a.streamJSON(resultOf(p))
+	case a.Interactive():
+		return a.redraw(a.drawPicture(p), first)
+	default:
+		return a.print(a.drawPicture(p) + strings.Repeat("─", view.DefaultWidth) + "\n")
+	}
 }

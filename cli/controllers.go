@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -41,14 +42,14 @@ func (a *App) controllersCommand() *cobra.Command {
 			if err := checkLimit(cmd, f.query.Limit, 1000); err != nil {
 				return err
 			}
-			return a.withExisting(cmd.Context(), func(_ host.Paths, s host.Store) error {
+			return a.withReader(cmd.Context(), func(_ host.Paths, s host.Store) error {
 				return a.listResources(cmd.Context(), s, f)
 			})
 		},
 	}
 	cmd.Flags().IntVar(&f.query.Limit, "limit", 100, "at most `n` resources, 1 to 1000")
 	cmd.Flags().StringVar(&f.query.Continue, "continue", "", "go on after an earlier page, with the `token` that it gave")
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on with a line for each resource that changes")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "go on: a live table on a terminal, else a line for each change")
 	return cmd
 }
 
@@ -75,14 +76,37 @@ func (a *App) listResources(ctx context.Context, s host.Store, f controllersFlag
 	if err := a.knownOrUsed(f.query.Controller, len(page.Items)); err != nil {
 		return err
 	}
-	var lines *view.Lines
-	if f.watch {
-		lines = view.NewLines(watchColumns(), a.Style())
-	}
-	if err := a.printResources(page, lines); err != nil || !f.watch || s == nil {
+	lines, err := a.resourceLines(ctx, s, page)
+	if err != nil {
 		return err
 	}
-	return a.watchResources(ctx, s, from, f, lines)
+	if f.watch && s != nil {
+		return a.watchResources(ctx, s, from, f, lines, page.Continue)
+	}
+	return a.printResources(lines, page.Continue, nil)
+}
+
+// resourceLines explains each resource of a page.
+func (a *App) resourceLines(ctx context.Context, s host.Store, page controller.ListPage) ([]resourceLine, error) {
+	lines := make([]resourceLine, 0, len(page.Items))
+	if len(page.Items) == 0 {
+		return lines, nil
+	}
+	w, err := a.surroundings(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range page.Items {
+		e, err := w.explain(ctx, item)
+		if errors.Is(err, controller.ErrNotFound) {
+			continue // deleted since the page was read
+		}
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, lineOf(item.Resource, item.Queue, e))
+	}
+	return lines, nil
 }
 
 // knownOrUsed refuses the name of a controller that is not known and has no
@@ -101,18 +125,14 @@ func (a *App) knownOrUsed(name string, resources int) error {
 
 // printResources writes a page, as the beginning of a table that goes on if
 // there is one.
-func (a *App) printResources(page controller.ListPage, stream *view.Lines) error {
-	lines := make([]resourceLine, len(page.Items))
-	for i, item := range page.Items {
-		lines[i] = lineOf(item.Resource, item.Queue)
-	}
-	result := controllersResult{head: schema("controllers"), Resources: lines, Continue: page.Continue}
+func (a *App) printResources(lines []resourceLine, more string, stream *view.Lines) error {
+	result := controllersResult{head: schema("controllers"), Resources: lines, Continue: more}
 	switch {
 	case a.flags.json() && stream != nil:
 		return a.streamJSON(result)
 	case a.flags.json():
 		return a.printJSON(result)
-	case len(lines) == 0:
+	case len(lines) == 0 && more == "":
 		a.sayf("there are no resources yet: create one with %s apply", a.o.Name)
 		return nil
 	}
@@ -122,27 +142,39 @@ func (a *App) printResources(page controller.ListPage, stream *view.Lines) error
 	if err := a.print(stream.Add(a.resourceRows(lines))); err != nil {
 		return err
 	}
-	if page.Continue != "" {
-		a.sayf("there are more: --continue %s", view.Plain(page.Continue))
+	if more != "" {
+		a.sayf("there are more: --continue %s", view.Plain(more))
 	}
 	return nil
 }
 
 var resourceColumns = []view.Column{
-	{Title: "CONTROLLER", Flex: true}, {Title: "KEY", Flex: true}, {Title: "READY"}, {Title: "REASON", Flex: true},
-	{Title: "GEN", Right: true}, {Title: "QUEUE", Flex: true}, {Title: "CHILD"}, {Title: "AGE", Right: true},
+	{Title: "CONTROLLER", Flex: true}, {Title: "KEY", Flex: true, Middle: true}, {Title: "READY"}, {Title: "REASON", Flex: true},
+	{Title: "GEN", Right: true}, {Title: "NEXT", Name: true}, {Title: "CHILD", Flex: true}, {Title: "AGE", Right: true},
 }
 
 func (a *App) resourceRows(lines []resourceLine) [][]string {
 	rows := make([][]string, len(lines))
 	for i, l := range lines {
 		rows[i] = []string{
-			view.Plain(l.Controller), view.Plain(l.Key), a.readiness(l.Ready.Status), reasonOf(l),
-			strconv.FormatInt(l.Generation, 10), queueText(l.Queue, a.o.Clock.Now()), childText(l.WorkflowRun),
+			view.Plain(l.Controller), view.Plain(l.Key), a.readiness(l.Ready.Status), readyReason(l),
+			strconv.FormatInt(l.Generation, 10), nextWord(l.Next, a.o.Clock.Now()), childText(l.WorkflowRun),
 			a.age(l.UID),
 		}
 	}
 	return rows
+}
+
+// nextWord is the first reason of explain in short: its code, with the time that
+// it waits for. Nothing is next for what is ready.
+func nextWord(r reasonLine, now time.Time) string {
+	if r.Code == controller.ReasonIsReady {
+		return "-"
+	}
+	if at, err := time.Parse(time.RFC3339, r.At); err == nil {
+		return string(r.Code) + " " + view.Duration(max(0, at.Sub(now)))
+	}
+	return string(r.Code)
 }
 
 func (a *App) readiness(s controller.ConditionStatus) string {
@@ -157,7 +189,7 @@ func (a *App) readiness(s controller.ConditionStatus) string {
 	}
 }
 
-func reasonOf(l resourceLine) string {
+func readyReason(l resourceLine) string {
 	if l.DeletionTimestamp != "" {
 		return "(deleting) " + view.Plain(l.Ready.Reason)
 	}

@@ -69,7 +69,7 @@ func (a *App) effectsCommand() *cobra.Command {
 			if len(args) > 1 {
 				q.Key = args[1]
 			}
-			return a.withExisting(cmd.Context(), func(_ host.Paths, s host.Store) error {
+			return a.withReader(cmd.Context(), func(_ host.Paths, s host.Store) error {
 				list, err := effectLines(cmd.Context(), s, q, attempts)
 				if err == nil {
 					err = a.knownOrUsed(q.Controller, len(list))

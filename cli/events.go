@@ -43,7 +43,7 @@ func (a *App) eventsCommand() *cobra.Command {
 			if len(args) > 1 {
 				f.query.Key = args[1]
 			}
-			return a.withExisting(cmd.Context(), func(_ host.Paths, s host.Store) error {
+			return a.withReader(cmd.Context(), func(_ host.Paths, s host.Store) error {
 				return a.showEvents(cmd.Context(), s, f)
 			})
 		},

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,47 +37,20 @@ func (a *App) explainCommand() *cobra.Command {
 		ValidArgsFunction: a.complete(a.resourceNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref := refArgs(args)
-			return a.withResource(cmd.Context(), ref, func(s host.Store) error {
-				e, err := a.explain(cmd.Context(), s, ref)
+			return a.withReadResource(cmd.Context(), ref, func(s host.Store) error {
+				p, err := a.takeExplained(cmd.Context(), s, ref)
 				if err != nil {
 					return err
 				}
-				return a.printExplanation(ref, e)
+				return a.printExplanation(ref, p.why)
 			})
 		},
 	}
 }
 
-func (a *App) explain(ctx context.Context, s host.Store, ref controller.Ref) (controller.Explanation, error) {
-	p, err := takePicture(ctx, s, ref)
-	if err != nil {
-		return controller.Explanation{}, err
-	}
-	paths, err := a.Paths()
-	if err != nil {
-		return controller.Explanation{}, err
-	}
-	runs, err := host.Running(paths)
-	if err != nil {
-		return controller.Explanation{}, err
-	}
-	frozen, err := s.Frozen(ctx)
-	if err != nil {
-		return controller.Explanation{}, err
-	}
-	return controller.Explain(controller.Situation{
-		Frozen: frozen, Resource: p.resource, Queue: p.queue, Effects: p.effects, Children: p.children,
-		Loaded: a.known(ref.Controller) == nil, HostRuns: runs, Now: a.o.Clock.Now(),
-	}), nil
-}
-
 func (a *App) printExplanation(ref controller.Ref, e controller.Explanation) error {
 	if a.flags.json() {
-		result := explainResult{schema("explain"), ref.Controller, ref.Key, e.Standing, make([]reasonLine, len(e.Reasons))}
-		for i, c := range e.Reasons {
-			result.Reasons[i] = reasonLine{c.Code, c.Message, c.Next, timeText(c.At), c.Do}
-		}
-		return a.printJSON(result)
+		return a.printJSON(explainResult{schema("explain"), ref.Controller, ref.Key, e.Standing, reasonsOf(e)})
 	}
 	p := a.Style().Palette
 	parts := []string{p.Bold(view.Plain(ref.String())) + " is " + string(e.Standing) + "\n"}
@@ -92,6 +65,18 @@ func (a *App) printExplanation(ref controller.Ref, e controller.Explanation) err
 	return a.print(strings.Join(parts, "\n"))
 }
 
+func reasonOf(c controller.Cause) reasonLine {
+	return reasonLine{c.Code, c.Message, c.Next, timeText(c.At), c.Do}
+}
+
+func reasonsOf(e controller.Explanation) []reasonLine {
+	lines := make([]reasonLine, len(e.Reasons))
+	for i, c := range e.Reasons {
+		lines[i] = reasonOf(c)
+	}
+	return lines
+}
+
 func (a *App) nextText(c controller.Cause) string {
 	if c.At == nil {
 		return string(c.Next)
@@ -102,8 +87,14 @@ func (a *App) nextText(c controller.Cause) string {
 
 // doText is the command as a person types it.
 func (a *App) doText(c controller.Cause) string {
-	if c.Do == "" || c.Code == controller.ReasonNoDefinition {
+	inWords := []controller.ReasonCode{
+		controller.ReasonNoDefinition, controller.ReasonOrphanFinalizer, controller.ReasonPassesAbandoned,
+	}
+	if slices.Contains(inWords, c.Code) {
 		return c.Do
+	}
+	if c.Do == "" {
+		return ""
 	}
 	return a.o.Name + " " + view.Plain(c.Do)
 }

@@ -127,7 +127,7 @@ func TestResourcesAreWatched(t *testing.T) {
 	objects.expect(`"generation":1`)
 
 	h.do(exitDone, "apply", "echo", "one", "--spec", `{"text":"b"}`)
-	text.expect("echo        one  unknown  NotObserved    2  ready")
+	text.expect("echo        one  unknown  NotObserved    2  no_host")
 	objects.expect(`"generation":2`)
 
 	h.do(exitDone, "delete", "echo", "one")

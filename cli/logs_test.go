@@ -19,6 +19,7 @@ import (
 	"piworkflows/runbundle"
 	"piworkflows/runbundle/spool"
 	"piworkflows/runqueue"
+	"piworkflows/store/sqlite"
 )
 
 // asked is a clock that tells when somebody waits until he looks whether a run
@@ -41,7 +42,7 @@ func (c *asked) NewTimer(d time.Duration) clock.Timer {
 type printed struct {
 	t     *testing.T
 	paths host.Paths
-	store openStore
+	store *sqlite.Store
 	clock *asked
 	claim *runqueue.Claim
 	w     *runbundle.Writer

@@ -13,24 +13,13 @@ import (
 	"piworkflows/view"
 )
 
-// clearScreen moves a terminal to its upper left corner and empties it.
-const clearScreen = "\x1b[H\x1b[2J"
-
-func (a *App) drawPicture(p picture, stream bool) string {
+func (a *App) drawPicture(p picture) string {
 	parts := []string{
 		a.pictureHead(p), a.conditionTable(p.resource.Status.Conditions), a.effectTable(p.effects),
 		a.childTable(p.children), a.ownEventTable(p.events),
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	text := strings.Join(parts, "\n")
-	switch {
-	case !stream:
-		return text
-	case a.Interactive():
-		return clearScreen + text
-	default:
-		return text + strings.Repeat("─", view.DefaultWidth) + "\n"
-	}
+	return strings.Join(parts, "\n")
 }
 
 // pictureHead has a line for each fact, with its name in the first column.
@@ -39,6 +28,7 @@ func (a *App) pictureHead(p picture) string {
 	facts := [][2]string{
 		{"ready", strings.TrimSpace(a.readiness(ready.Status) + "  " + view.Plain(ready.Reason))},
 		{"", view.PlainLines(ready.Message)},
+		{"next", a.nextFact(p.why)},
 		{"generation", fmt.Sprintf("%d, observed %d", m.Generation, p.resource.Status.ObservedGeneration)},
 		{"version", strconv.FormatInt(m.ResourceVersion, 10)},
 		{"age", a.age(m.UID)},
@@ -51,6 +41,15 @@ func (a *App) pictureHead(p picture) string {
 	return a.Style().Palette.Bold(view.Plain(m.Ref().String())) + "\n" + view.Facts(facts, a.Style()) +
 		view.Block("spec", view.Document(p.resource.Spec), a.Style()) +
 		view.Block("status", view.Document(p.resource.Status.ControllerStatus), a.Style())
+}
+
+// nextFact is the first reason of explain; nothing for what is ready.
+func (a *App) nextFact(e controller.Explanation) string {
+	if len(e.Reasons) == 0 || e.Reasons[0].Code == controller.ReasonIsReady {
+		return ""
+	}
+	c := e.Reasons[0]
+	return fmt.Sprintf("%s: %s (%s)", c.Code, view.Plain(c.Message), a.nextText(c))
 }
 
 func (a *App) suspensionText(s *controller.Suspension) string {

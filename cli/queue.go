@@ -56,7 +56,7 @@ func (a *App) queueListCommand() *cobra.Command {
 			if err := checkLimit(cmd, q.Limit, 1000); err != nil {
 				return err
 			}
-			return a.withExisting(cmd.Context(), func(_ host.Paths, s host.Store) error {
+			return a.withReader(cmd.Context(), func(_ host.Paths, s host.Store) error {
 				return a.listQueue(cmd.Context(), s, q)
 			})
 		},

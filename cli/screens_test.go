@@ -161,6 +161,7 @@ func somePicture() picture {
 			RequestID: "b1e2", ResourceUID: someUID, RequestKey: "verify:2:0beab494", Workflow: "verify-branch", RunID: someRun,
 			State: controller.RunSucceeded, Attempt: 2,
 		}},
+		why: explained(controller.ListItem{Resource: readyResource(), Queue: someQueue}),
 	}
 }
 
@@ -208,13 +209,28 @@ func someBundle() *runbundle.Bundle {
 	}
 }
 
+// explained is what explain says of a resource in a project with a host.
+func explained(item controller.ListItem) controller.Explanation {
+	return controller.Explain(controller.Situation{
+		Resource: item.Resource, Queue: item.Queue, HostRuns: true, Loaded: true, Now: epoch,
+	})
+}
+
+func someLines() []resourceLine {
+	var lines []resourceLine
+	for _, item := range somePage().Items {
+		lines = append(lines, lineOf(item.Resource, item.Queue, explained(item)))
+	}
+	return lines
+}
+
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	for name, draw := range map[string]func(a *App) error{
-		"controllers": func(a *App) error { return a.printResources(somePage(), nil) },
-		"controller":  func(a *App) error { return a.printPicture(somePicture(), false) },
+		"controllers": func(a *App) error { return a.printResources(someLines(), "Zm9v", nil) },
+		"controller":  func(a *App) error { return a.printPicture(somePicture()) },
 		"controller-deleting": func(a *App) error {
-			return a.printPicture(picture{resource: failingResource()}, false)
+			return a.printPicture(picture{resource: failingResource(), why: explained(controller.ListItem{Resource: failingResource()})})
 		},
 		"events": func(a *App) error { return a.printEvents(someEvents(), eventsResult{}, nil) },
 		"events-stream": func(a *App) error {
@@ -223,9 +239,8 @@ func TestScreens(t *testing.T) {
 		},
 		"controllers-stream": func(a *App) error {
 			lines := view.NewLines(watchColumns(), a.Style())
-			page := somePage()
-			page.Items = page.Items[1:]
-			return errors.Join(a.printResources(page, lines), a.printResources(page, lines), a.print(lines.Add([][]string{deletedRow(readyResource().Metadata.Ref())})))
+			first := someLines()[1:]
+			return errors.Join(a.printResources(first, "Zm9v", lines), a.printResources(first, "", lines), a.print(lines.Add([][]string{deletedRow(readyResource().Metadata.Ref())})))
 		},
 		"runs":  func(a *App) error { return a.printRuns(someRunLines()) },
 		"host":  func(a *App) error { return a.printLeft(someSummary) },

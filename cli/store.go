@@ -4,18 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
 	"piworkflows/controller"
 	"piworkflows/host"
 )
-
-// openStore is a store that its command closes.
-type openStore interface {
-	host.Store
-	Close() error
-}
 
 // Paths returns the places that the global flags name.
 func (a *App) Paths() (host.Paths, error) { return host.Locate(a.flags.places) }
@@ -30,9 +25,22 @@ func (a *App) withStore(ctx context.Context, work func(host.Paths, host.Store) e
 	return a.open(ctx, paths, work)
 }
 
-// withExisting is withStore for commands that only look: a project without a
-// store gets none, and work is called with a nil store.
+// withExisting is withStore for commands that make no store: in a project without
+// one, work is called with a nil store.
 func (a *App) withExisting(ctx context.Context, work func(host.Paths, host.Store) error) error {
+	return a.withFound(ctx, a.open, work)
+}
+
+// withReader is withExisting for commands that only look: nothing of the store is
+// written, whatever they do.
+func (a *App) withReader(ctx context.Context, work func(host.Paths, host.Store) error) error {
+	return a.withFound(ctx, a.openReader, work)
+}
+
+// opener opens the store of a project, and closes it after the work.
+type opener func(ctx context.Context, paths host.Paths, work func(host.Paths, host.Store) error) error
+
+func (a *App) withFound(ctx context.Context, open opener, work func(host.Paths, host.Store) error) error {
 	paths, err := a.Paths()
 	if err != nil {
 		return err
@@ -40,15 +48,24 @@ func (a *App) withExisting(ctx context.Context, work func(host.Paths, host.Store
 	if _, err := os.Stat(paths.Store); errors.Is(err, fs.ErrNotExist) {
 		return work(paths, nil)
 	}
-	return a.open(ctx, paths, work)
+	return open(ctx, paths, work)
 }
 
-// withResource is withExisting for a resource that has to be there.
+// withResource is withExisting for a resource that has to be there,
+// withReadResource the same for commands that only look.
 func (a *App) withResource(ctx context.Context, ref controller.Ref, work func(host.Store) error) error {
+	return a.withKey(ctx, a.open, ref, work)
+}
+
+func (a *App) withReadResource(ctx context.Context, ref controller.Ref, work func(host.Store) error) error {
+	return a.withKey(ctx, a.openReader, ref, work)
+}
+
+func (a *App) withKey(ctx context.Context, open opener, ref controller.Ref, work func(host.Store) error) error {
 	if err := controller.ValidateRef(ref); err != nil {
 		return err
 	}
-	return a.withExisting(ctx, func(_ host.Paths, s host.Store) error {
+	return a.withFound(ctx, open, func(_ host.Paths, s host.Store) error {
 		if s == nil {
 			return a.missing(ref, &controller.NotFoundError{Ref: ref})
 		}
@@ -68,14 +85,20 @@ func (a *App) missing(ref controller.Ref, err error) error {
 	return err
 }
 
-func (a *App) open(ctx context.Context, paths host.Paths, work func(host.Paths, host.Store) error) (err error) {
-	var store openStore
-	store, err = host.OpenStore(ctx, paths, a.o.Clock, a.Logger())
+func (a *App) open(ctx context.Context, paths host.Paths, work func(host.Paths, host.Store) error) error {
+	store, err := host.OpenStore(ctx, paths, a.o.Clock, a.Logger())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return work(paths, store)
+	return closing(store, func() error { return work(paths, store) })
+}
+
+func (a *App) openReader(ctx context.Context, paths host.Paths, work func(host.Paths, host.Store) error) error {
+	store, err := host.OpenReader(ctx, paths, a.o.Clock, a.Logger())
+	if err != nil {
+		return err
+	}
+	return closing(store, func() error { return work(paths, store) })
 }
 
 // scratch lends a store that is thrown away, for what must leave no trace.
@@ -87,4 +110,10 @@ func (a *App) scratch(ctx context.Context, paths host.Paths, work func(host.Path
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	paths.Store = dir + string(os.PathSeparator) + "scratch.sqlite"
 	return a.open(ctx, paths, work)
+}
+
+// closing closes something after the work.
+func closing(c io.Closer, work func() error) (err error) {
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return work()
 }

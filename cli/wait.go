@@ -91,7 +91,7 @@ func (a *App) wait(ctx context.Context, ref controller.Ref, g goal, timeout time
 	if err := controller.ValidateRef(ref); err != nil {
 		return err
 	}
-	return a.withExisting(ctx, func(_ host.Paths, s host.Store) error {
+	return a.withReader(ctx, func(_ host.Paths, s host.Store) error {
 		w := waiter{store: s, ref: ref, goal: g}
 		r, err := w.run(ctx, a.o.Clock, timeout)
 		if err != nil {

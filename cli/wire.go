@@ -30,15 +30,18 @@ type resourceLine struct {
 	DeletionTimestamp string                  `json:"deletionTimestamp,omitempty"`
 	Queue             queueLine               `json:"queue"`
 	WorkflowRun       *controller.WorkflowRun `json:"workflowRun,omitempty"`
+	// State and Next are the summary and the first reason of explain.
+	State controller.Standing `json:"state"`
+	Next  reasonLine          `json:"next"`
 }
 
-func lineOf(r controller.Raw, q controller.QueueRow) resourceLine {
+func lineOf(r controller.Raw, q controller.QueueRow, e controller.Explanation) resourceLine {
 	m := r.Metadata
 	return resourceLine{
 		Controller: m.Controller, Key: m.Key, UID: m.UID,
 		Generation: m.Generation, ResourceVersion: m.ResourceVersion,
 		Ready: controller.ReadinessOf(r), DeletionTimestamp: timeText(m.DeletionTimestamp),
-		Queue: queueOf(q), WorkflowRun: r.Status.WorkflowRun,
+		Queue: queueOf(q), WorkflowRun: r.Status.WorkflowRun, State: e.Standing, Next: reasonOf(e.Reasons[0]),
 	}
 }
 

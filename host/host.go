@@ -82,6 +82,16 @@ func OpenStore(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (*
 	return sqlite.Open(ctx, sqlite.Options{Path: p.Store, Scope: scope, Clock: c, Logger: log})
 }
 
+// OpenReader opens the store of a project for looking: nothing of it is written,
+// and nothing is freed. A store that is missing is an fs.ErrNotExist.
+func OpenReader(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (*sqlite.Store, error) {
+	scope, err := sqlite.Scope(p.Project)
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.Open(ctx, sqlite.Options{Path: p.Store, Scope: scope, Clock: c, Logger: log, ReadOnly: true})
+}
+
 // New takes the host lock beside the store; a *HeldError says that another host
 // has it, for two seconds or more. The store stays the caller's to close, after the host.
 func New(ctx context.Context, o Options, store Store) (*Host, error) {

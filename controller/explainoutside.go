@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"slices"
+	"strings"
+)
+
+// outside explains what is under way beyond the passes.
+func (e *explaining) outside() {
+	if e.Frozen != nil && slices.ContainsFunc(e.Effects, openEffect) {
+		e.add(ReasonFrozen, ActorPerson, "unfreeze", "no effect is applied: the project was frozen by %s%s",
+			orSomebody(e.Frozen.Actor), because(e.Frozen.Reason))
+	}
+	for _, r := range e.Effects {
+		e.effect(r)
+	}
+	for _, c := range e.Children {
+		e.child(c)
+	}
+}
+
+func openEffect(r EffectRecord) bool { return !r.State.Final() }
+
+func (e *explaining) effect(r EffectRecord) {
+	m := e.Resource.Metadata
+	switch r.State {
+	case EffectPending:
+		e.add(ReasonEffectPending, ActorProvider, e.command("effects"),
+			"effect %s is recorded and not known to be there: it is looked for before it is tried%s", r.Key, because(r.Error))
+	case EffectIndeterminate:
+		e.add(ReasonEffectInDoubt, ActorProvider, e.command("effects resolve")+" "+argument(r.Key)+" VERDICT --reason WHY",
+			"nobody knows what came of effect %s: it is looked for before it is tried again%s", r.Key, because(r.Error))
+	case EffectRejected:
+		if r.Generation == m.Generation && ReadinessOf(e.Resource).Status != True && !m.Deleting() {
+			e.add(ReasonEffectRejected, ActorPerson, e.command("apply"), "effect %s was rejected%s", r.Key, because(r.Error))
+		}
+	case EffectApplied:
+	}
+}
+
+func (e *explaining) child(c ChildRun) {
+	switch c.State {
+	case RunPending:
+		e.add(ReasonChildQueued, ActorHost, "view "+c.RunID, "child run %s waits for a host to start it", c.RunID)
+	case RunRunning:
+		e.add(ReasonChildRunning, ActorHost, "view "+c.RunID, "child run %s is running", c.RunID)
+	case RunWaiting:
+		e.add(ReasonChildWaiting, ActorPerson, "answer "+c.RunID, "child run %s waits for an answer", c.RunID)
+	case RunInterrupted:
+		e.add(ReasonChildInterrupted, ActorHost, "view "+c.RunID,
+			"attempt %d of child run %s was interrupted: the next pass starts another one", c.Attempt, c.RunID)
+	case RunSucceeded, RunFailed: // the controller knows what it makes of them
+	}
+}
+
+// deletion explains what the deletion waits for.
+func (e *explaining) deletion() {
+	held := e.Resource.Metadata.Finalizers
+	names := strings.Join(held, ", ")
+	switch {
+	case len(held) > 0 && !e.Loaded:
+		e.add(ReasonOrphanFinalizer, ActorDefinition, "run a host of the program that has it",
+			"its deletion waits for %s, and this program has not the controller that removes it", names)
+	case len(held) > 0:
+		e.add(ReasonHeldByFinalizer, ActorHost, "", "its deletion waits until its controller has cleaned up: %s", names)
+	}
+	for _, r := range e.Effects {
+		if openEffect(r) {
+			e.add(ReasonHeldByEffect, ActorProvider, "", "its deletion waits until it is known what became of effect %s", r.Key)
+		}
+	}
+	for _, c := range e.Children {
+		if busyChild(c) {
+			e.add(ReasonHeldByChild, ActorHost, "view "+c.RunID, "its deletion waits for the end of child run %s", c.RunID)
+		}
+	}
+	if !e.waitsForDeletion() {
+		e.add(ReasonDeletionDue, ActorHost, "", "nothing holds its deletion: the next pass does it")
+	}
+}
+
+func (e *explaining) waitsForDeletion() bool {
+	return len(e.Resource.Metadata.Finalizers) > 0 ||
+		slices.ContainsFunc(e.Effects, openEffect) || slices.ContainsFunc(e.Children, busyChild)
+}
