@@ -32,7 +32,8 @@ func (a *App) benchControllersCommand() *cobra.Command {
 		Use:   "controllers",
 		Short: "Passes, effects and puts a second, waits, memory",
 		Long: "Runs small controllers in a temporary folder, with everything synced to the disk that a real host\n" +
-			"syncs, and removes what they leave. It takes minutes; --only and --time make it shorter.",
+			"syncs, and removes what they leave. It takes minutes; --only and --time make it shorter.\n" +
+			"Scenarios: " + strings.Join(controllerbench.Scenarios(), ", ") + ".",
 		Args:              rangeArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +43,7 @@ func (a *App) benchControllersCommand() *cobra.Command {
 			return a.benchControllers(cmd.Context(), f)
 		},
 	}
-	cmd.Flags().StringSliceVar(&f.only, "only", nil, "`scenario`s to measure: "+strings.Join(controllerbench.Scenarios(), ", "))
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "`scenario`s to measure (default: all)")
 	cmd.Flags().DurationVar(&f.time, "time", controllerbench.DefaultTime, "how `long` a round goes on at most")
 	cmd.Flags().IntVar(&f.rounds, "rounds", controllerbench.DefaultRounds, "`n`umber of rounds, of which the middle one counts")
 	cmd.Flags().IntVar(&f.workers, "workers", controllerbench.DefaultWorkers, "`n`umber of passes and of callers at once")
