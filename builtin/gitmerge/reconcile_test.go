@@ -523,6 +523,7 @@ func TestInterruptedVerificationGetsAnotherAttempt(t *testing.T) {
 	first.finish(controller.ChildOutcome{State: controller.RunInterrupted, Error: "the host stopped"})
 	h.passes()
 	h.want("b", ready+"false Verifying")
+	h.clock.Advance(controller.ChildBackoffBase)
 	second := h.begin()
 	if second.claim.Row.RunID == first.claim.Row.RunID || second.claim.Row.Attempt != 2 || len(h.children("b")) != 1 {
 		t.Errorf("second attempt %+v", second.claim.Row)

@@ -142,6 +142,7 @@ func TestStoryOfAnInterruptedRun(t *testing.T) {
 	r.Interrupt("the host stops")
 	c.end(r.Wait())
 	h.passes()
+	h.clock.Advance(controller.ChildBackoffBase)
 	again := h.begin()
 	if again.claim.Row.Attempt != 2 || again.in.Owner != c.in.Owner {
 		t.Errorf("attempt %+v", again.claim.Row)
