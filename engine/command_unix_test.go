@@ -10,13 +10,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"piworkflows/engine"
+	"piworkflows/internal/durable"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -146,6 +150,38 @@ func TestCommandEnvironment(t *testing.T) {
 	result, _ := r.run(flow(shell(c)))
 	if !strings.Contains(string(result.FinalOutput), `"stdout":"kept new gone a b\n"`) {
 		t.Errorf("output %s", result.FinalOutput)
+	}
+}
+
+// What a command does outside must not come before the record that it was begun
+// is allowed and synced.
+func TestCommandRunsAfterItsStartIsDurable(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	mark := filepath.Join(t.TempDir(), "mark")
+	var log []string
+	note := func(what string) {
+		if _, err := os.Stat(mark); err == nil {
+			what += " after the command"
+		}
+		log = append(log, what)
+	}
+	r.options.FS = durable.WithHook(func(op durable.Op, path string) error {
+		if filepath.Base(path) == runbundle.TraceFile {
+			note(string(op))
+		}
+		return nil
+	})
+	r.start.Fence = func(context.Context) error { note("fence"); return nil }
+	r.start.Observe = func(e runbundle.Event, v workflow.View) {
+		note(string(e.Type))
+		r.observe(e, v)
+	}
+	result, _ := r.run(flow(shell(sh(`echo >"$1"`, mark))))
+	r.want(result, runbundle.Completed, "", "")
+	want := []string{"node_started", "fence", "sync", "write after the command", "node_finished after the command"}
+	if diff := cmp.Diff(want, log[slices.Index(log, "node_started"):][:len(want)]); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -198,6 +198,9 @@ func TestResumeRefusesAndChangesNothing(t *testing.T) {
 	if len(e.Differences) != 1 || !strings.Contains(err.Error(), `"revision":"1"`) || !strings.Contains(err.Error(), `"revision":"2"`) {
 		t.Errorf("the error does not tell both values: %v", err)
 	}
+	if !strings.Contains(err.Error(), "force it to go on") {
+		t.Errorf("the error does not tell the next step: %v", err)
+	}
 	gone := flow(compute("z", gives(1, nil)))
 	if e := wantErr[*engine.NodeGoneError](t, resume(gone, true)); e.Node != "a" {
 		t.Errorf("node %q", e.Node)

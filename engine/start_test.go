@@ -111,23 +111,36 @@ func TestStartIsBounded(t *testing.T) {
 		<-ctx.Done()
 		return raw("1"), nil
 	}
-	t.Run("by time", func(t *testing.T) {
-		t.Parallel()
-		r := newRig(t)
-		d := flow(compute("a", gives(1, nil)))
-		d.Input = waits
-		failed := make(chan error)
-		go func() {
-			_, err := engine.New(r.options).Start(t.Context(), r.graph(d), r.start)
-			failed <- err
-		}()
-		r.clock.await(t, engine.CallbackTimeout, 1)
-		r.clock.Advance(engine.CallbackTimeout)
-		timeout := wantErr[*engine.TimeoutError](t, <-failed)
-		if timeout.What != "the input function of workflow greet" {
-			t.Error(timeout)
-		}
-	})
+	for what, set := range map[string]func(d *workflow.Definition){
+		"input": func(d *workflow.Definition) { d.Input = waits },
+		"title": func(d *workflow.Definition) {
+			d.Title = func(ctx context.Context, input json.RawMessage) (string, error) {
+				_, err := waits(ctx, input)
+				return "late", err
+			}
+		},
+	} {
+		t.Run("by time in "+what, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			d := flow(compute("a", gives(1, nil)))
+			set(d)
+			failed := make(chan error)
+			go func() {
+				_, err := engine.New(r.options).Start(t.Context(), r.graph(d), r.start)
+				failed <- err
+			}()
+			r.clock.await(t, engine.CallbackTimeout, 1)
+			r.clock.Advance(engine.CallbackTimeout)
+			timeout := wantErr[*engine.TimeoutError](t, <-failed)
+			if timeout.What != "the "+what+" function of workflow greet" {
+				t.Error(timeout)
+			}
+			if left, err := os.ReadDir(r.options.RunsDir); len(left) != 0 {
+				t.Errorf("left %v, %v", left, err)
+			}
+		})
+	}
 	gone := errors.New("nobody wants it any more")
 	for name, ask := range map[string]func(r *rig, d *workflow.Definition, cancel func()){
 		"input": func(_ *rig, d *workflow.Definition, cancel func()) {

@@ -103,6 +103,32 @@ func (b *bundle) writeTrace(t *testing.T, text string) {
 	}
 }
 
+// Who looks on while the next owner cuts off a torn line sees each event once.
+func TestNextGoesOnOverARepair(t *testing.T) {
+	t.Parallel()
+	b := abandoned(t, story()[:5]...)
+	followed := b.read(t)
+	if !followed.Torn {
+		t.Fatal("no line is torn")
+	}
+	w, err := runbundle.Open(t.Context(), b.options, b.dir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if next(t, followed) != followed {
+		t.Error("a repair is taken for an event")
+	}
+	owner := &writer{Writer: w, b: b, t: t}
+	for _, d := range []runbundle.Draft{run(runbundle.RunResumed{ResumeAt: "10"}), story()[7], story()[8]} {
+		owner.add(d)
+		followed = next(t, followed)
+		if diff := cmp.Diff(text(t, b.read(t)), text(t, followed)); diff != "" {
+			t.Fatalf("%s (-read +followed):\n%s", d.Payload.Type(), diff)
+		}
+	}
+}
+
 func TestNextRefusesWhatCannotFollow(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(trace string) string{
