@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"piworkflows/runbundle/spool"
-	"piworkflows/view"
 )
 
 // logPrinter writes the output of a run as it comes.
@@ -17,9 +14,8 @@ type logPrinter struct {
 	// write writes text for people.
 	write func(text string) error
 
-	all []outputPiece // of one result
-	// open is where the line came from that has no end yet.
-	open string
+	lines *outputLines
+	all   []outputPiece // of one result
 }
 
 // piece writes a piece of output.
@@ -31,7 +27,7 @@ func (p *logPrinter) piece(o outputPiece) error {
 		p.all = append(p.all, o)
 		return nil
 	default:
-		return p.write(p.text(o))
+		return p.write(p.lines.text(o))
 	}
 }
 
@@ -49,10 +45,8 @@ func (p *logPrinter) end(ctx context.Context) error {
 	case p.app.JSON():
 		return p.app.printJSON(p.result(p.all...))
 	}
-	if p.open != "" {
-		if err := p.write("\n"); err != nil {
-			return err
-		}
+	if err := p.write(p.lines.end()); err != nil {
+		return err
 	}
 	p.app.sayf("%s", p.summary(p.logs.held(ctx)))
 	return nil
@@ -81,44 +75,4 @@ func plural(n int, word string) string {
 		return "1 " + word
 	}
 	return fmt.Sprintf("%d %ss", n, word)
-}
-
-// marks stand between the node and the text of a line.
-var marks = map[string]string{spool.Stderr: "!", streamError: "✗"}
-
-// text writes a piece for people.
-func (p *logPrinter) text(o outputPiece) string {
-	text := view.PlainOutput(o.Text)
-	if o.Dropped {
-		text = "… the rest was not kept\n"
-	}
-	var b strings.Builder
-	from := o.Attempt + " " + o.Stream
-	if p.open != "" && p.open != from {
-		b.WriteString("\n")
-		p.open = ""
-	}
-	for line := range strings.Lines(text) {
-		if p.open == "" {
-			b.WriteString(p.margin(o))
-		}
-		b.WriteString(line)
-		p.open = from
-		if strings.HasSuffix(line, "\n") {
-			p.open = ""
-		}
-	}
-	return b.String()
-}
-
-// margin is what a line begins with.
-func (p *logPrinter) margin(o outputPiece) string {
-	if p.flags.node != "" {
-		return ""
-	}
-	mark := marks[o.Stream]
-	if mark == "" {
-		mark = "|"
-	}
-	return p.app.Style().Palette.Dim(view.Plain(o.Node)+" "+mark) + " "
 }

@@ -66,7 +66,7 @@ func (a *App) showLogs(ctx context.Context, paths host.Paths, s host.Store, runI
 		return err
 	}
 	defer l.spool.Close()
-	p := &logPrinter{app: a, logs: l, flags: f, write: a.print}
+	p := &logPrinter{app: a, logs: l, flags: f, write: a.print, lines: &outputLines{palette: a.Style().Palette, bare: f.node != ""}}
 	if err := l.catchUp(p.piece); err != nil {
 		return err
 	}

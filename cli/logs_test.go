@@ -226,8 +226,7 @@ func TestOutputOfASteps(t *testing.T) {
 
 func TestLinesOfLogs(t *testing.T) {
 	t.Parallel()
-	a, _, _ := screen()
-	p := &logPrinter{app: a}
+	var p outputLines
 	var b strings.Builder
 	for _, o := range []outputPiece{
 		{Node: "a", Attempt: "1", Stream: "stdout", Text: "one\ntw"},

@@ -51,7 +51,8 @@ func (a *App) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run WORKFLOW [--input JSON | -f FILE] [--agent script:FILE | ask]",
 		Short: "Start a run of a workflow and follow it",
-		Long: "Runs the workflow in this process. Progress goes to stderr, the final output to stdout.\n" +
+		Long: "Runs the workflow in this process. Progress goes to stderr, the final output to stdout; with\n" +
+			"-v also what commands and agents print, each line with its node as in logs.\n" +
 			"An interruption cancels the run; at a terminal, p pauses it and q parks it.\n" +
 			"docs/agents.md has the form of a script.",
 		Args:              exactArgs("WORKFLOW"),
@@ -137,10 +138,15 @@ func (a *App) printRun(command, parent string, paths host.Paths, r engine.Result
 
 // runOptions are those of a run in this process.
 func (a *App) runOptions(paths host.Paths, catalog *host.Catalog, who agents) host.Options {
-	return host.Options{
+	progress := a.runProgress()
+	o := host.Options{
 		Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(),
-		Agents: who.executor, Notifier: &teller{app: a}, Observe: a.runProgress().hear,
+		Agents: who.executor, Notifier: &teller{app: a}, Observe: progress.hear,
 	}
+	if a.flags.verbose {
+		o.Printed = progress.hearOutput
+	}
+	return o
 }
 
 // failureOf is the error of a run that did not succeed. A run that waits or is

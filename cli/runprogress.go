@@ -1,18 +1,27 @@
 package cli
 
 import (
+	"fmt"
+	"sync"
 	"time"
 
 	"piworkflows/host"
 	"piworkflows/runbundle"
+	"piworkflows/runbundle/spool"
 	"piworkflows/view"
 )
 
-// runProgress tells on stderr how a run goes on, one line for each event.
+// runProgress tells on stderr how a run goes on, one line for each event, and
+// with -v what it prints.
 type runProgress struct {
 	app     *App
 	style   view.Style
 	palette view.Palette
+
+	// mu is held while something is written: a command prints while its updates are
+	// told.
+	mu      sync.Mutex
+	printed outputLines
 	// tracks are the pieces of work that told how far they are, and shown is what
 	// was shown of each.
 	tracks view.Tracks
@@ -21,7 +30,10 @@ type runProgress struct {
 
 func (a *App) runProgress() *runProgress {
 	style := a.ProgressStyle()
-	return &runProgress{app: a, style: style, palette: style.Palette, shown: map[string]view.Sample{}}
+	return &runProgress{
+		app: a, style: style, palette: style.Palette, shown: map[string]view.Sample{},
+		printed: outputLines{palette: style.Palette, indent: nodeMargin},
+	}
 }
 
 func (p *runProgress) hear(e host.RunEvent) {
@@ -69,7 +81,19 @@ func endLine(e runbundle.RunEnded, p view.Palette) string {
 	return text
 }
 
-func (p *runProgress) linef(format string, args ...any) { p.app.sayf(format, args...) }
+func (p *runProgress) linef(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprint(p.app.o.Stderr, p.printed.end())
+	p.app.sayf(format, args...)
+}
+
+// hearOutput shows a piece of output.
+func (p *runProgress) hearOutput(_ string, o spool.Piece) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprint(p.app.o.Stderr, p.printed.text(outputPiece{Node: o.NodeID, Attempt: o.AttemptID, Stream: o.Stream, Text: o.Text}))
+}
 
 // progressPause keeps a track that moves fast to a line a second.
 const progressPause = time.Second
@@ -83,13 +107,13 @@ func (p *runProgress) tellTracks(wanted func(view.Track) bool) {
 		now := t.Samples[len(t.Samples)-1]
 		p.shown[t.Key] = now
 		style := p.style
-		style.Width = max(0, style.Width-len(trackMargin))
-		p.linef("%s%s", trackMargin, view.ProgressLine(t, now.At, true, style))
+		style.Width = max(0, style.Width-len(nodeMargin))
+		p.linef("%s%s", nodeMargin, view.ProgressLine(t, now.At, true, style))
 	}
 }
 
-// trackMargin is where the lines of nodes have their names.
-const trackMargin = "    "
+// nodeMargin is where the lines of nodes have their names.
+const nodeMargin = "    "
 
 // untold reports whether the newest of a track was not shown.
 func (p *runProgress) untold(t view.Track) bool {

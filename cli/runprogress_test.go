@@ -12,6 +12,7 @@ import (
 	"piworkflows/engine"
 	"piworkflows/host"
 	"piworkflows/runbundle"
+	"piworkflows/runbundle/spool"
 	"piworkflows/workflow"
 )
 
@@ -81,6 +82,33 @@ func TestProgressOfARunFits(t *testing.T) {
 	h := &heard{t: t, p: a.runProgress()}
 	h.progress(0, "k", `"status":"running","label":"`+strings.Repeat("long ", 30)+`"`)
 	golden(t, "screen-progress.txt", errs.String())
+}
+
+// Output that has no end of line does not run into a line of progress.
+func TestOutputStandsBetweenTheLinesOfProgress(t *testing.T) {
+	t.Parallel()
+	a, out, errs := screen()
+	h := &heard{t: t, p: a.runProgress()}
+	prints := func(stream, text string) {
+		h.p.hearOutput("r", spool.Piece{NodeID: "a", AttemptID: "1", Stream: stream, Text: text})
+	}
+	prints(spool.Stdout, "one\ntw")
+	prints(spool.Stderr, "bad\x1b[31m")
+	h.progress(0, "k", `"status":"running"`)
+	prints(spool.Stdout, "o\n")
+	prints(spool.Agent, "hm")
+	h.event(time.Second, runbundle.NodeEnded{Outcome: "ok", DurationMs: 1000, Output: json.RawMessage(`1`)})
+	want := `    a | one
+    a | tw
+    a ! bad
+    k · running · ETA unavailable (total is unknown)
+    a | o
+    a | hm
+  ✓ a  1.0s  1
+`
+	if diff := cmp.Diff(want, errs.String()); diff != "" || out.Len() > 0 {
+		t.Errorf("%s%s", diff, out)
+	}
 }
 
 func TestMessagesReachTheTerminal(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"piworkflows/clock"
 	"piworkflows/internal/durable"
+	"piworkflows/runbundle/spool"
 	"piworkflows/workflow"
 )
 
@@ -51,6 +52,9 @@ type Options struct {
 	SpoolDir string
 	// SpoolBytes bounds what is kept of one attempt; spool.DefaultBytes by default.
 	SpoolBytes int64
+	// Printed, if set, hears of what the commands and agents of each run print,
+	// while they print it; see spool.Options.Tell. Runs at once call it at once.
+	Printed func(runID string, p spool.Piece)
 	// Logger receives what goes wrong without ending a run; nothing by default.
 	Logger *slog.Logger
 	// Agents answers agent nodes; without one they fail when they are reached.

@@ -6,9 +6,13 @@ import "piworkflows/runbundle/spool"
 // this one prints.
 func (r *Run) openSpool() {
 	o := r.e.o
-	r.spool = spool.New(spool.Options{
+	so := spool.Options{
 		Dir: o.SpoolDir, RunID: r.o.RunID, Bytes: o.SpoolBytes, FS: o.FS, Clock: o.Clock, Logger: o.Logger,
-	})
+	}
+	if o.Printed != nil {
+		so.Tell = func(p spool.Piece) { o.Printed(r.o.RunID, p) }
+	}
+	r.spool = spool.New(so)
 }
 
 // output takes what the attempt prints; whoever asks for it closes it.

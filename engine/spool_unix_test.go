@@ -95,6 +95,24 @@ func TestOutputOfAnAgentIsSpooled(t *testing.T) {
 	r.nothingIsSpooled()
 }
 
+// Who runs it can hear what it prints, without a spool.
+func TestOutputIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var told []string
+	r.options.Printed = func(run string, p spool.Piece) {
+		told = append(told, strings.Join([]string{run, p.NodeID, p.Stream, p.Text}, " "))
+	}
+	r.options.Agents = script(func(ctx context.Context, q engine.AgentRequest) (*runbundle.Conversation, error) {
+		fmt.Fprint(q.Output, "thinking")
+		return nil, q.Accept(ctx, raw("1"))
+	})
+	r.run(flow(shell(sh("echo hello")), asks(nil)))
+	if diff := cmp.Diff([]string{runID + " a stdout hello\n", runID + " ask agent thinking"}, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // However a run leaves this process, its spool goes with it.
 func TestSpoolGoesWithTheRun(t *testing.T) {
 	t.Parallel()

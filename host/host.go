@@ -51,6 +51,9 @@ type Options struct {
 	// Observe, if set, hears of every step of every run, in order within a run.
 	// It must return quickly.
 	Observe func(RunEvent)
+	// Printed, if set, hears of what the commands and agents of every run print,
+	// while they print it. It must return quickly.
+	Printed func(runID string, p spool.Piece)
 	// Control, if set, is given each interactive run once it goes on, so that it
 	// can be paused, parked and cancelled. It must return quickly.
 	Control func(*engine.Run)
@@ -177,6 +180,7 @@ func (o Options) observers() controller.Observers {
 func (o Options) engine() engine.Options {
 	return engine.Options{
 		Clock: o.Clock, RunsDir: o.Runs, SpoolDir: o.Spool, Logger: o.Logger, Agents: o.Agents, Notifier: o.Notifier,
+		Printed: o.Printed,
 	}
 }
 

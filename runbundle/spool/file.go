@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -52,9 +53,10 @@ type File struct {
 	spool *Spool
 	head  head
 
-	mu   sync.Mutex
-	file *durable.AppendFile // nil until something is printed
-	done bool                // nothing more is taken
+	mu     sync.Mutex
+	file   *durable.AppendFile // nil until something is printed
+	full   bool                // nothing more is kept
+	closed bool                // nothing more is taken
 	// begun is the beginning of a character whose end has not come yet.
 	begun map[string][]byte
 }
@@ -63,19 +65,32 @@ type File struct {
 func (f *File) Write(stream string, chunk []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.done || f.spool.o.Dir == "" {
+	if f.closed || f.full && f.spool.o.Tell == nil {
 		return
 	}
 	text := slices.Concat(f.begun[stream], chunk)
 	whole := wholeCharacters(text)
 	f.keep(stream, text[whole:])
-	for text = text[:whole]; len(text) > 0 && !f.done; {
+	for text = text[:whole]; len(text) > 0; {
 		end := min(len(text), maxPiece)
 		if end < len(text) {
 			end = max(wholeCharacters(text[:end]), 1)
 		}
-		f.add(piece{Stream: stream, Text: string(text[:end])})
+		f.print(stream, string(text[:end]))
 		text = text[end:]
+	}
+}
+
+// print tells of a piece, and adds it while there is room.
+func (f *File) print(stream, text string) {
+	now := f.spool.o.Clock.Now()
+	if tell := f.spool.o.Tell; tell != nil {
+		tell(Piece{
+			NodeID: f.head.NodeID, AttemptID: f.head.AttemptID, At: now, Stream: stream, Text: strings.ToValidUTF8(text, "\uFFFD"),
+		})
+	}
+	if !f.full {
+		f.add(piece{At: clock.Format(now), Stream: stream, Text: text})
 	}
 }
 
@@ -103,20 +118,19 @@ func wholeCharacters(text []byte) int {
 
 // add writes one line, or the last one if the file is full.
 func (f *File) add(p piece) {
-	p.At = clock.Format(f.spool.o.Clock.Now())
 	line, err := lineOf(p)
 	if err == nil {
 		err = f.open()
 	}
 	if err == nil && f.file.Size()+int64(len(line)) > f.spool.o.Bytes {
-		f.done = true
+		f.full = true
 		line, err = lineOf(piece{At: p.At, Dropped: true})
 	}
 	if err == nil {
 		err = f.file.Append(line)
 	}
 	if err != nil {
-		f.done = true
+		f.full = true
 		f.spool.tell("write, the rest of the attempt is dropped", err)
 	}
 }
@@ -162,11 +176,11 @@ func (f *File) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, name := range []string{Stdout, Stderr, Agent} {
-		if begun := f.begun[name]; len(begun) > 0 && !f.done {
-			f.add(piece{Stream: name, Text: string(begun)})
+		if begun := f.begun[name]; len(begun) > 0 && !f.closed {
+			f.print(name, string(begun))
 		}
 	}
-	f.done = true
+	f.closed = true
 	if f.file != nil {
 		f.spool.tell("close", f.file.Close())
 		f.file = nil

@@ -42,6 +42,10 @@ type Options struct {
 	RunID string
 	// Bytes bounds the file of one attempt; DefaultBytes by default.
 	Bytes int64
+	// Tell, if set, hears of each piece when it is printed, also of those that are
+	// not kept, in order and one at a time within an attempt. It holds up who
+	// prints, and must not use the spool.
+	Tell func(Piece)
 	// FS is the file layer, Clock tells the time of each piece, Logger hears of
 	// what could not be spooled; the operating system's, clock.System and nothing
 	// by default.
@@ -90,7 +94,9 @@ func (s *Spool) tell(what string, err error) {
 
 // Attempt returns the file of an attempt that begins.
 func (s *Spool) Attempt(nodeID, attemptID string) *File {
-	return &File{spool: s, head: head{Schema: schema, RunID: s.o.RunID, NodeID: nodeID, AttemptID: attemptID}}
+	return &File{
+		spool: s, head: head{Schema: schema, RunID: s.o.RunID, NodeID: nodeID, AttemptID: attemptID}, full: s.o.Dir == "",
+	}
 }
 
 // create makes the file of an attempt, and removes the oldest if there are too

@@ -155,6 +155,45 @@ func TestModesAndRemoval(t *testing.T) {
 	}
 }
 
+// Who listens hears everything: what is full, broken or not wanted on disk too.
+func TestListenerHearsWhatIsNotKept(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(o *spool.Options){
+		"kept":      func(*spool.Options) {},
+		"no folder": func(o *spool.Options) { o.Dir = "" },
+		"no room":   func(o *spool.Options) { o.Bytes = 1 },
+		"broken disk": func(o *spool.Options) {
+			o.FS = durable.WithHook(func(durable.Op, string) error { return syscall.ENOSPC })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			change(&b.options)
+			var heard []string
+			b.options.Tell = func(p spool.Piece) {
+				heard = append(heard, p.NodeID+"/"+p.AttemptID+" "+p.Stream+" "+p.Text)
+				if !p.At.Equal(clocktest.Epoch) || p.Dropped {
+					t.Errorf("piece %+v", p)
+				}
+			}
+			s := spool.New(b.options)
+			file := s.Attempt("n", "a")
+			for _, chunk := range []string{"one\n", "h\xc3", "\xa9\xff", "\xe2"} {
+				file.Write(spool.Stdout, []byte(chunk))
+			}
+			file.Write(spool.Stderr, []byte("two"))
+			file.Close()
+			file.Write(spool.Stdout, []byte("late"))
+			s.Remove()
+			want := []string{"n/a stdout one\n", "n/a stdout h", "n/a stdout é\uFFFD", "n/a stderr two", "n/a stdout \uFFFD"}
+			if diff := cmp.Diff(want, heard); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestNoFolderNoSpool(t *testing.T) {
 	t.Parallel()
 	s := spool.New(spool.Options{RunID: runID})
