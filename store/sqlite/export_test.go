@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"time"
 )
@@ -39,12 +38,4 @@ func (s *Store) AwaitQueued(n int) {
 	for len(s.writer.tasks) != n {
 		runtime.Gosched()
 	}
-}
-
-// Desert ends the store as the death of its process would: what it has claimed
-// stays claimed, and its lock is free.
-func (s *Store) Desert() error {
-	lock := s.owner.lock
-	s.owner = nil
-	return errors.Join(s.Close(), lock.Unlock())
 }
