@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -39,7 +38,7 @@ func crashAt(t *testing.T, n int, done bool) (crashed bool) {
 	w := newWorld(t)
 	w.put("k", `1`)
 	p := newProvider()
-	p.note = w.store.note
+	p.note = w.store.Note
 	reconcile := func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
 		record, err := pass.Effects.Ensure(ctx, p.effect("e"))
 		if err != nil {
@@ -47,8 +46,7 @@ func crashAt(t *testing.T, n int, done bool) (crashed bool) {
 		}
 		return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(`"` + string(record.State) + `"`)}), nil
 	}
-	w.lifeUntil(n, done, w.manager(nil, define(reconcile)))
-	crashed = slices.Contains(w.store.took(), "crash")
+	crashed = w.lifeUntil(n, done, w.manager(nil, define(reconcile)))
 	w.clock.Advance(time.Minute) // the lease of the dead runs out
 	w.settle(w.manager(nil, define(reconcile)))
 	applied := 0
@@ -65,7 +63,7 @@ func crashAt(t *testing.T, n int, done bool) (crashed bool) {
 
 // lifeUntil runs passes until the key is settled or the process dies at the
 // n-th operation, from which on its store fails.
-func (w *world) lifeUntil(n int, done bool, m *controller.Manager) {
+func (w *world) lifeUntil(n int, done bool, m *controller.Manager) (crashed bool) {
 	w.t.Helper()
 	ctx, die := context.WithCancel(w.t.Context())
 	defer die()
@@ -74,9 +72,7 @@ func (w *world) lifeUntil(n int, done bool, m *controller.Manager) {
 		if count++; count < n {
 			return nil
 		}
-		if count == n {
-			w.store.trace = append(w.store.trace, "crash")
-		}
+		crashed = true
 		die()
 		return errDead
 	}
@@ -87,15 +83,15 @@ func (w *world) lifeUntil(n int, done bool, m *controller.Manager) {
 		return nil
 	}
 	if done {
-		w.store.hook(alive, hook)
+		w.store.Hook(alive, hook)
 	} else {
-		w.store.hook(hook, func(string) error { return nil })
+		w.store.Hook(hook, nil)
 	}
 	for ran, err := m.RunOnce(ctx); ran && err == nil; {
 		ran, err = m.RunOnce(ctx)
 	}
-	w.store.fail("", 0, nil)
-	w.store.hook(nil, func(string) error { return nil })
+	w.store.Hook(nil, nil)
+	return crashed
 }
 
 // settle runs passes until the key has no row, moving the clock to each delay.

@@ -125,7 +125,7 @@ func TestRenewalKeepsALongPassAndEndsAtItsDeadline(t *testing.T) {
 	w := newWorld(t)
 	w.put("k", `1`)
 	renewed := make(chan struct{}, 100)
-	w.store.hook(nil, func(op string) error {
+	w.store.Hook(nil, func(op string) error {
 		if op == "Renew" {
 			renewed <- struct{}{}
 		}

@@ -83,7 +83,7 @@ func TestAWakeUpReachesAnIdleManager(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	waiting := make(chan struct{}, 100)
-	w.store.hook(func(op string) error {
+	w.store.Hook(func(op string) error {
 		if op == "WaitDue" {
 			waiting <- struct{}{}
 		}
@@ -109,7 +109,7 @@ func TestStoreErrorsNeverEndTheLoop(t *testing.T) {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.store.fail(op, 3, errors.New("disk full"))
+			w.store.Fail(op, 3, errors.New("disk full"))
 			stop := w.start(w.manager(nil, define(answering(controller.Settled(nothing), nil))))
 			for i, delay := range []float64{100, 200, 400} {
 				got := w.logs.await(t, "store failed, trying again")
@@ -137,7 +137,7 @@ func TestFinishIsTriedAgain(t *testing.T) {
 		passes++
 		return controller.Settled(nothing), nil
 	}))
-	w.store.fail("Finish", 2, errors.New("busy"))
+	w.store.Fail("Finish", 2, errors.New("busy"))
 	wait := w.goOnce(m)
 	for range 2 {
 		w.logs.await(t, "store failed, trying again")
@@ -157,7 +157,7 @@ func TestAStoreThatTakesNoEndLosesTheClaimOnly(t *testing.T) {
 	w.put("k", `1`)
 	m := w.manager(nil, define(answering(controller.Settled(nothing), nil)))
 	down := errors.New("down")
-	w.store.hook(func(op string) error {
+	w.store.Hook(func(op string) error {
 		if op == "Finish" || op == "Renew" {
 			return down
 		}
@@ -177,7 +177,7 @@ func TestAStoreThatTakesNoEndLosesTheClaimOnly(t *testing.T) {
 	if got := w.logs.await(t, "pass"); got["outcome"] != "unrecorded" {
 		t.Errorf("record = %v", got)
 	}
-	w.store.fail("", 0, nil)
+	w.store.Hook(nil, nil)
 	w.once(m)
 	if got := m.Stats(); got.Running != 0 {
 		t.Errorf("stats = %+v", got)
@@ -188,7 +188,7 @@ func TestAWriteThatTheStoreRefusesFailsThePass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.put("k", `1`)
-	w.store.fail("Finish", 1, &controller.LimitError{What: "x", Limit: 1, Size: 2, Unit: "bytes"})
+	w.store.Fail("Finish", 1, &controller.LimitError{What: "x", Limit: 1, Size: 2, Unit: "bytes"})
 	w.once(w.manager(nil, define(answering(controller.Settled(nothing), nil))))
 	w.expectQueue("k", controller.QueueDelayed, time.Second, 1)
 }

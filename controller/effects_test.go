@@ -31,11 +31,11 @@ func TestAnEffectIsRecordedCheckedAppliedAndRecordedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.put("k", `1`)
 	p := newProvider()
-	p.note = w.store.note
+	p.note = w.store.Note
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
 	w.once(m)
 	want := []string{"Claim", "ReserveEffect", "CheckApply", "apply e", "FinishEffect", "Finish"}
-	if diff := cmp.Diff(want, w.store.took()); diff != "" {
+	if diff := cmp.Diff(want, w.store.Took()); diff != "" {
 		t.Errorf("first pass (-want +got):\n%s", diff)
 	}
 	w.expectQueue("k", controller.QueueReady, 0, 0)
@@ -43,7 +43,7 @@ func TestAnEffectIsRecordedCheckedAppliedAndRecordedAgain(t *testing.T) {
 		t.Errorf("reason = %v", got)
 	}
 	w.once(m)
-	if diff := cmp.Diff([]string{"Claim", "ReserveEffect", "Finish"}, w.store.took()); diff != "" {
+	if diff := cmp.Diff([]string{"Claim", "ReserveEffect", "Finish"}, w.store.Took()); diff != "" {
 		t.Errorf("second pass (-want +got):\n%s", diff)
 	}
 	w.expectQueue("k", controller.QueueNone, 0, 0)
@@ -252,7 +252,7 @@ func TestALostReceiptIsObservedAndNotAppliedAgain(t *testing.T) {
 	w.put("k", `1`)
 	p := newProvider()
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
-	w.store.fail("FinishEffect", 1, errors.New("disk full"))
+	w.store.Fail("FinishEffect", 1, errors.New("disk full"))
 	w.once(m)
 	if got := w.effect(); got.State != controller.EffectPending {
 		t.Errorf("record = %+v", got)
@@ -320,7 +320,7 @@ func TestAnEffectOfAnEarlierGenerationIsBroughtToItsEnd(t *testing.T) {
 		_, err := pass.Effects.Ensure(ctx, e)
 		return controller.Settled(nothing), err
 	}))
-	w.store.fail("FinishEffect", 1, errors.New("cut off"))
+	w.store.Fail("FinishEffect", 1, errors.New("cut off"))
 	w.once(m)
 	p.calls()
 	w.put("k", `2`)

@@ -2,140 +2,174 @@ package controller_test
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
+	"fmt"
+	"strconv"
 	"sync"
+	"testing"
 	"time"
 
+	"piworkflows/clock"
+	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
+	"piworkflows/lease"
+	"piworkflows/store/storetest"
 )
 
-// faults is the real store with a hook before and after the operations that a
-// manager uses. It also writes down their order.
-type faults struct {
-	controller.Store
-	mu     sync.Mutex
-	trace  []string
-	before func(op string) error
-	after  func(op string) error
+// Whatever the store does to its manager, in the end every key is done and every
+// effect was made once.
+func TestFaultsLoseAndDoubleNothing(t *testing.T) {
+	t.Parallel()
+	rounds := uint64(3)
+	if storetest.Stressed() {
+		rounds = 200
+	}
+	for name, faults := range map[string]func(w *world) []storetest.Fault{
+		"busy":             always(storetest.Fault{Err: storetest.ErrBusy}),
+		"IO error":         always(storetest.Fault{Err: storetest.ErrIO}),
+		"full disk":        always(storetest.Fault{Err: storetest.ErrFull}),
+		"answers get lost": always(storetest.Fault{Err: storetest.ErrIO, Done: true}),
+		"slow": func(w *world) []storetest.Fault {
+			return []storetest.Fault{w.slow(lease.DefaultDuration / 4), w.slow(lease.DefaultDuration)}
+		},
+		"everything": func(w *world) []storetest.Fault {
+			return []storetest.Fault{
+				{Err: storetest.ErrBusy}, {Err: storetest.ErrFull}, {Err: storetest.ErrIO, Done: true},
+				w.slow(lease.DefaultDuration / 4), w.slow(lease.DefaultDuration),
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range rounds {
+				s := newStorm(t)
+				s.store.Storm(seed, 4, faults(s.world)...)
+				s.weather()
+				s.check(seed)
+			}
+		})
+	}
 }
 
-func newFaults(s controller.Store) *faults {
-	none := func(string) error { return nil }
-	return &faults{Store: s, before: none, after: none}
+func always(f storetest.Fault) func(*world) []storetest.Fault {
+	return func(*world) []storetest.Fault { return []storetest.Fault{f} }
 }
 
-// fail makes the next n calls of an operation fail with err.
-func (f *faults) fail(op string, n int, err error) {
-	f.hook(func(o string) error {
-		if o != op || n == 0 {
-			return nil
+// slow is an operation that takes its time; after that of a lease, the claim is lost.
+func (w *world) slow(d time.Duration) storetest.Fault {
+	return storetest.Fault{Delay: func() { w.clock.Advance(d) }}
+}
+
+// hasty is a clock on which nobody waits for the store in vain: time passes for
+// them at once.
+type hasty struct{ *clocktest.Manual }
+
+func (h hasty) NewTimer(d time.Duration) clock.Timer {
+	if d < lease.DefaultRenewal {
+		h.Advance(d)
+		d = 0
+	}
+	return h.Manual.NewTimer(d)
+}
+
+// storm is a world with keys that each want two effects and a child run.
+type storm struct {
+	*world
+	provider *provider
+	manager  *controller.Manager
+}
+
+const stormKeys = 5
+
+func newStorm(t *testing.T) *storm {
+	t.Helper()
+	s := &storm{world: newWorld(t), provider: newProvider()}
+	for i := range stormKeys {
+		s.put(strconv.Itoa(i), `1`)
+	}
+	s.manager = s.world.manager(func(o *controller.ManagerOptions) {
+		o.Clock, o.Scheduler = hasty{s.clock}, newScheduler("w")
+	}, define(s.reconcile))
+	return s
+}
+
+func (s *storm) reconcile(ctx context.Context, p *controller.Pass, r controller.Raw) (controller.RawResult, error) {
+	for _, effect := range []string{"first", "second"} {
+		if _, err := p.Effects.Ensure(ctx, s.provider.effect(r.Metadata.Key+" "+effect)); err != nil {
+			return controller.RawResult{}, err
 		}
-		n--
-		return err
-	}, nil)
-}
-
-func (f *faults) hook(before, after func(op string) error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if before != nil {
-		f.before = before
 	}
-	if after != nil {
-		f.after = after
-	}
-}
-
-// took returns the operations since the last call.
-func (f *faults) took() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	t := slices.Clone(f.trace)
-	f.trace = nil
-	return t
-}
-
-// note adds a line to the trace.
-func (f *faults) note(line string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.trace = append(f.trace, line)
-}
-
-func (f *faults) enter(op string) error {
-	f.note(op)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.before(op)
-}
-
-func (f *faults) leave(op string, err error) error {
+	child, err := p.Workflows.Ensure(ctx, controller.WorkflowRequest{RequestKey: "r", Workflow: "w", Input: 1})
 	if err != nil {
-		return err
+		return controller.RawResult{}, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.after(op)
+	return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(`"` + string(child.State) + `"`)}), nil
 }
 
-// through calls one operation between the hooks.
-func through[R any](f *faults, op string, call func() (R, error)) (R, error) {
-	var none R
-	if err := f.enter(op); err != nil {
-		return none, err
+// weather lets workers and runners go on until nothing is left to do.
+func (s *storm) weather() {
+	s.t.Helper()
+	for range 1000 {
+		var workers sync.WaitGroup
+		for range 3 {
+			workers.Go(s.work)
+		}
+		workers.Wait()
+		s.runChildren()
+		left, err := s.store.Inner().Backlog(s.t.Context(), []string{"c"})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if left.Claimed+left.Ready+left.Delayed+left.Runs == 0 {
+			return
+		}
+		s.clock.Advance(lease.DefaultDuration)
 	}
-	r, err := call()
-	if err := f.leave(op, err); err != nil {
-		return none, err
+	s.t.Fatal("it does not come to an end")
+}
+
+// work runs passes until there is none, or the store fails.
+func (s *storm) work() {
+	for {
+		if ran, err := s.manager.RunOnce(s.t.Context()); !ran || err != nil {
+			return
+		}
 	}
-	return r, nil
 }
 
-func (f *faults) Claim(ctx context.Context, names []string, d time.Duration) (*controller.Claim, error) {
-	return through(f, "Claim", func() (*controller.Claim, error) { return f.Store.Claim(ctx, names, d) })
+// runChildren runs child runs, as a host that gives up whenever the store fails.
+func (s *storm) runChildren() {
+	ctx := s.t.Context()
+	for {
+		c, err := s.store.ClaimRun(ctx, lease.DefaultDuration)
+		if c == nil || err != nil {
+			return
+		}
+		if s.store.StartChild(ctx, c) == nil {
+			_ = s.store.FinishChild(ctx, c, controller.ChildOutcome{State: controller.RunSucceeded})
+		}
+	}
 }
 
-func (f *faults) WaitDue(ctx context.Context, names []string) error {
-	_, err := through(f, "WaitDue", func() (int, error) { return 0, f.Store.WaitDue(ctx, names) })
-	return err
-}
-
-func (f *faults) Renew(ctx context.Context, c *controller.Claim, d time.Duration) error {
-	_, err := through(f, "Renew", func() (int, error) { return 0, f.Store.Renew(ctx, c, d) })
-	return err
-}
-
-func (f *faults) CheckApply(ctx context.Context, c *controller.Claim) error {
-	_, err := through(f, "CheckApply", func() (int, error) { return 0, f.Store.CheckApply(ctx, c) })
-	return err
-}
-
-func (f *faults) Finish(ctx context.Context, c *controller.Claim, e controller.Finish) (controller.Finished, error) {
-	return through(f, "Finish", func() (controller.Finished, error) { return f.Store.Finish(ctx, c, e) })
-}
-
-func (f *faults) ReserveEffect(
-	ctx context.Context, c *controller.Claim, e controller.EffectReservation,
-) (controller.EffectRecord, controller.Reservation, error) {
-	var found controller.Reservation
-	record, err := through(f, "ReserveEffect", func() (record controller.EffectRecord, err error) {
-		record, found, err = f.Store.ReserveEffect(ctx, c, e)
-		return record, err
-	})
-	return record, found, err
-}
-
-func (f *faults) FinishEffect(ctx context.Context, c *controller.Claim, e controller.EffectOutcome) (controller.EffectRecord, error) {
-	return through(f, "FinishEffect", func() (controller.EffectRecord, error) { return f.Store.FinishEffect(ctx, c, e) })
-}
-
-func (f *faults) ReserveChild(
-	ctx context.Context, c *controller.Claim, r controller.ChildReservation,
-) (controller.ChildRun, controller.ChildReserved, error) {
-	var done controller.ChildReserved
-	child, err := through(f, "ReserveChild", func() (child controller.ChildRun, err error) {
-		child, done, err = f.Store.ReserveChild(ctx, c, r)
-		return child, err
-	})
-	return child, done, err
+func (s *storm) check(seed uint64) {
+	s.t.Helper()
+	applied := map[string]int{}
+	for _, call := range s.provider.calls() {
+		applied[call]++
+	}
+	for i := range stormKeys {
+		key := strconv.Itoa(i)
+		for _, effect := range []string{"first", "second"} {
+			if n := applied[fmt.Sprintf("apply %s %s", key, effect)]; n != 1 {
+				s.t.Errorf("seed %d: the %s effect of %s was made %d times", seed, effect, key, n)
+			}
+		}
+		if got := string(s.get(key).Status.ControllerStatus); got != `"succeeded"` {
+			s.t.Errorf("seed %d: %s ended as %s", seed, key, got)
+		}
+		children, err := s.store.Inner().Children(s.t.Context(), ref(key))
+		if err != nil || len(children) != 1 || children[0].State != controller.RunSucceeded || children[0].Attempt != 1 {
+			s.t.Errorf("seed %d: children of %s: %+v, %v", seed, key, children, err)
+		}
+	}
 }

@@ -141,7 +141,7 @@ func TestOneRunAtATime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	waiting := make(chan struct{}, 100)
-	w.store.hook(func(op string) error {
+	w.store.Hook(func(op string) error {
 		if op == "WaitDue" {
 			waiting <- struct{}{}
 		}

@@ -64,11 +64,7 @@ func newParent(t *testing.T) *parent {
 // run claims the queued run and ends it.
 func (p *parent) run(o controller.ChildOutcome) *runqueue.Claim {
 	p.t.Helper()
-	runs, ok := p.store.Store.(runqueue.Store)
-	if !ok {
-		p.t.Fatal("the store has no runs")
-	}
-	c, err := runs.ClaimRun(p.t.Context(), lease.DefaultDuration)
+	c, err := p.store.ClaimRun(p.t.Context(), lease.DefaultDuration)
 	if err != nil || c == nil {
 		p.t.Fatalf("ClaimRun = %v, %v", c, err)
 	}
@@ -238,7 +234,7 @@ func TestAChangeBeforeAChildRequestIsAConflict(t *testing.T) {
 	t.Parallel()
 	p := newParent(t)
 	changed := false
-	p.store.hook(func(op string) error {
+	p.store.Hook(func(op string) error {
 		if op == "ReserveChild" && !changed {
 			changed = true
 			p.put("k", `2`)

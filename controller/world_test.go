@@ -17,6 +17,7 @@ import (
 	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/store/sqlite"
+	"piworkflows/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,14 +26,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	t     *testing.T
 	clock *clocktest.Manual
-	store *faults
+	store *storetest.Faulty
 	logs  *records
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, clock: clocktest.New(), logs: newRecords()}
-	w.store = newFaults(openStore(t, t.TempDir(), w.clock))
+	w.store = storetest.NewFaulty(openStore(t, t.TempDir(), w.clock))
 	return w
 }
 
@@ -89,7 +90,7 @@ func (w *world) manager(change func(*controller.ManagerOptions), defs ...*contro
 func (w *world) put(key, spec string) controller.Raw {
 	w.t.Helper()
 	d := &controller.Definition{Name: "c"}
-	r, err := controller.PutSpec(w.t.Context(), w.store.Store, d, put(spec, key))
+	r, err := controller.PutSpec(w.t.Context(), w.store.Inner(), d, put(spec, key))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func (w *world) put(key, spec string) controller.Raw {
 
 func (w *world) get(key string) controller.Raw {
 	w.t.Helper()
-	r, err := w.store.Get(w.t.Context(), ref(key))
+	r, err := w.store.Inner().Get(w.t.Context(), ref(key))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func (w *world) get(key string) controller.Raw {
 
 func (w *world) queue(key string) controller.QueueRow {
 	w.t.Helper()
-	row, err := w.store.Queue(w.t.Context(), ref(key))
+	row, err := w.store.Inner().Queue(w.t.Context(), ref(key))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func (w *world) lastEvent(key string, kind controller.EventType) map[string]any 
 
 func (w *world) events(key string) []controller.Event {
 	w.t.Helper()
-	events, err := w.store.Events(w.t.Context(), controller.EventQuery{Controller: "c", Key: key})
+	events, err := w.store.Inner().Events(w.t.Context(), controller.EventQuery{Controller: "c", Key: key})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"testing"
 	"time"
 
 	"piworkflows/clock/clocktest"
+	"piworkflows/internal/crashpoint"
 	"piworkflows/store/sqlite"
 	"piworkflows/store/storetest"
 )
@@ -20,16 +20,7 @@ import (
 // file beside the store tells other processes how far the clock has been moved.
 func harness() storetest.Harness {
 	h := &folders{clocks: map[string]*clocktest.Manual{}}
-	return storetest.Harness{
-		Place:   folder,
-		Open:    h.open,
-		Advance: h.advance,
-	}
-}
-
-func folder(t testing.TB) string {
-	t.Helper()
-	return t.TempDir()
+	return storetest.Harness{Open: h.open, Advance: h.advance}
 }
 
 type folders struct {
@@ -42,7 +33,15 @@ func (f *folders) open(ctx context.Context, folder, scope string) (storetest.Sto
 	if err != nil {
 		return nil, err
 	}
-	return sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(folder, "controller.sqlite"), Scope: scope, Clock: c})
+	return sqlite.Open(ctx, sqlite.Options{
+		Path: filepath.Join(folder, "controller.sqlite"), Scope: scope, Clock: c, Fault: diskStep,
+	})
+}
+
+// diskStep lets a process die before whatever it does with the disk.
+func diskStep(op, _ string) error {
+	crashpoint.Reached("disk " + op)
+	return nil
 }
 
 // clock returns the clock of a folder, which stands where another process left it.

@@ -27,6 +27,7 @@ type kit struct {
 
 	Store   controller.Store
 	Runs    runqueue.Store
+	asked   *Faulty // both, and what was asked of it
 	harness Harness
 	place   string
 }
@@ -34,7 +35,7 @@ type kit struct {
 // newKit opens a store in a place of its own.
 func newKit(t *testing.T, h Harness) *kit {
 	t.Helper()
-	return openKit(t, h, h.Place(t), Scope(""))
+	return openKit(t, h, t.TempDir(), Scope(""))
 }
 
 // openKit opens a store until the test ends.
@@ -49,7 +50,8 @@ func openKit(t *testing.T, h Harness, place, scope string) *kit {
 			t.Error(err)
 		}
 	})
-	return &kit{T: t, Store: s, Runs: s, harness: h, place: place}
+	asked := NewFaulty(s)
+	return &kit{T: t, Store: asked, Runs: asked, asked: asked, harness: h, place: place}
 }
 
 // Scope makes a scope for Harness.Open from the name of a project.

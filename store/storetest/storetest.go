@@ -1,11 +1,13 @@
 // Package storetest is the conformance kit of stores: what controller.Store and
 // runqueue.Store promise, as tests that every implementation runs. Its parts are
-// the contract (Run), processes that are killed at every durable step (Crash) and
-// stores that fail (Faults). Package modeltest adds random operations.
+// the contract (Run), processes that are killed at every durable operation (Crash),
+// and a store that fails when it is told to, for the tests of those who use one
+// (Faulty). Package modeltest adds random operations.
 package storetest
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -21,16 +23,15 @@ type Store interface {
 	Close() error
 }
 
-// Harness says how stores of one kind are opened and how their time passes. All
+// Harness says how stores of one kind are opened and how their time passes. Both
 // functions are required and safe for concurrent use.
 type Harness struct {
-	// Place makes room for a new, empty database and names it: a folder, a schema
-	// on a server. The name leads other processes there as well. A cleanup of the
-	// test removes it.
-	Place func(t testing.TB) string
-	// Open opens the database of a place for a project, named by 24 hex digits.
-	// Several stores, of several processes, may be open over one place; they share
-	// its data and its clock, and look to each other like other processes.
+	// Open opens the database of a place for a project, named by 24 hex digits, and
+	// makes it if it is missing. The place is a folder of the test, which is there
+	// and ends with it: the database lies in it, or on a server under a name made
+	// of its path. Several stores, of several processes, may be open over one place;
+	// they share its data and its clock, and look to each other like other
+	// processes.
 	Open func(ctx context.Context, place, scope string) (Store, error)
 	// Advance moves the clock by which the stores of a place measure leases and
 	// delays: at once for those of this process, and for those of a process that
@@ -42,13 +43,21 @@ type Harness struct {
 // place of its own.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
+	var asked asked
 	for _, test := range tests() {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			test.run(newKit(t, h))
+			k := newKit(t, h)
+			defer asked.add(k)
+			test.run(k)
 		})
 	}
+	t.Cleanup(func() { asked.check(t, len(tests())) })
 }
+
+// Stressed reports whether the long parts of the kit are asked for, with the
+// environment variable PI_WORKFLOWS_STRESS.
+func Stressed() bool { return os.Getenv("PI_WORKFLOWS_STRESS") != "" }
 
 // test is one rule of the contracts.
 type test struct {

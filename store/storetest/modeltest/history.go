@@ -41,7 +41,7 @@ type histories struct {
 // of them.
 func newHistories(t *testing.T, h storetest.Harness, wrap func(storetest.Store) storetest.Store) *histories {
 	t.Helper()
-	hs := &histories{T: t, harness: h, place: h.Place(t)}
+	hs := &histories{T: t, harness: h, place: t.TempDir()}
 	for range 2 {
 		s, err := h.Open(t.Context(), hs.place, storetest.Scope(""))
 		if err != nil {
@@ -60,7 +60,7 @@ func newHistories(t *testing.T, h storetest.Harness, wrap func(storetest.Store) 
 func linearizable(t *testing.T, h storetest.Harness) {
 	t.Helper()
 	rounds := 8
-	if stressed() {
+	if storetest.Stressed() {
 		rounds = 2000
 	}
 	hs := newHistories(t, h, func(s storetest.Store) storetest.Store { return s })

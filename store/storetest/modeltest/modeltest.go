@@ -5,7 +5,6 @@
 package modeltest
 
 import (
-	"os"
 	"testing"
 	"time"
 
@@ -34,6 +33,3 @@ func Run(t *testing.T, h storetest.Harness) {
 		})
 	}
 }
-
-// stressed reports whether the long part is asked for.
-func stressed() bool { return os.Getenv("PI_WORKFLOWS_STRESS") != "" }

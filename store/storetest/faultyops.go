@@ -1,0 +1,264 @@
+package storetest
+
+import (
+	"context"
+	"time"
+
+	"piworkflows/controller"
+	"piworkflows/runqueue"
+)
+
+// Put passes through.
+func (s *Faulty) Put(ctx context.Context, p controller.Put) (controller.PutResult, error) {
+	return through(s, "Put", func() (controller.PutResult, error) { return s.inner.Put(ctx, p) })
+}
+
+// Get passes through.
+func (s *Faulty) Get(ctx context.Context, ref controller.Ref) (controller.Raw, error) {
+	return through(s, "Get", func() (controller.Raw, error) { return s.inner.Get(ctx, ref) })
+}
+
+// List passes through.
+func (s *Faulty) List(ctx context.Context, q controller.ListQuery) (controller.ListPage, error) {
+	return through(s, "List", func() (controller.ListPage, error) { return s.inner.List(ctx, q) })
+}
+
+// RequestDeletion passes through.
+func (s *Faulty) RequestDeletion(ctx context.Context, d controller.Deletion) (controller.DeletionResult, error) {
+	return through(s, "RequestDeletion", func() (controller.DeletionResult, error) { return s.inner.RequestDeletion(ctx, d) })
+}
+
+// Enqueue passes through.
+func (s *Faulty) Enqueue(ctx context.Context, ref controller.Ref, actor string) (int64, error) {
+	return through(s, "Enqueue", func() (int64, error) { return s.inner.Enqueue(ctx, ref, actor) })
+}
+
+// Suspend passes through.
+func (s *Faulty) Suspend(ctx context.Context, ref controller.Ref, actor, reason string) (bool, error) {
+	return through(s, "Suspend", func() (bool, error) { return s.inner.Suspend(ctx, ref, actor, reason) })
+}
+
+// Unsuspend passes through.
+func (s *Faulty) Unsuspend(ctx context.Context, ref controller.Ref, actor, reason string) (bool, error) {
+	return through(s, "Unsuspend", func() (bool, error) { return s.inner.Unsuspend(ctx, ref, actor, reason) })
+}
+
+// RebuildQueue passes through.
+func (s *Faulty) RebuildQueue(ctx context.Context) (int, error) {
+	return through(s, "RebuildQueue", func() (int, error) { return s.inner.RebuildQueue(ctx) })
+}
+
+// Deliver passes through.
+func (s *Faulty) Deliver(ctx context.Context, owner string, d controller.Delivery) (controller.DeliveryResult, error) {
+	return through(s, "Deliver", func() (controller.DeliveryResult, error) { return s.inner.Deliver(ctx, owner, d) })
+}
+
+// SourceCursor passes through.
+func (s *Faulty) SourceCursor(ctx context.Context, owner, source string) (string, error) {
+	return through(s, "SourceCursor", func() (string, error) { return s.inner.SourceCursor(ctx, owner, source) })
+}
+
+// Claim passes through.
+func (s *Faulty) Claim(ctx context.Context, controllers []string, d time.Duration) (*controller.Claim, error) {
+	return through(s, "Claim", func() (*controller.Claim, error) { return s.inner.Claim(ctx, controllers, d) })
+}
+
+// WaitDue passes through.
+func (s *Faulty) WaitDue(ctx context.Context, controllers []string) error {
+	return passing(s, "WaitDue", func() error { return s.inner.WaitDue(ctx, controllers) })
+}
+
+// Renew passes through.
+func (s *Faulty) Renew(ctx context.Context, c *controller.Claim, d time.Duration) error {
+	return passing(s, "Renew", func() error { return s.inner.Renew(ctx, c, d) })
+}
+
+// Finish passes through.
+func (s *Faulty) Finish(ctx context.Context, c *controller.Claim, f controller.Finish) (controller.Finished, error) {
+	return through(s, "Finish", func() (controller.Finished, error) { return s.inner.Finish(ctx, c, f) })
+}
+
+// ReserveEffect passes through.
+func (s *Faulty) ReserveEffect(
+	ctx context.Context, c *controller.Claim, e controller.EffectReservation,
+) (controller.EffectRecord, controller.Reservation, error) {
+	var found controller.Reservation
+	got, err := through(s, "ReserveEffect", func() (got controller.EffectRecord, err error) {
+		got, found, err = s.inner.ReserveEffect(ctx, c, e)
+		return got, err
+	})
+	return got, found, err
+}
+
+// FinishEffect passes through.
+func (s *Faulty) FinishEffect(
+	ctx context.Context, c *controller.Claim, e controller.EffectOutcome,
+) (controller.EffectRecord, error) {
+	return through(s, "FinishEffect", func() (controller.EffectRecord, error) { return s.inner.FinishEffect(ctx, c, e) })
+}
+
+// CheckApply passes through.
+func (s *Faulty) CheckApply(ctx context.Context, c *controller.Claim) error {
+	return passing(s, "CheckApply", func() error { return s.inner.CheckApply(ctx, c) })
+}
+
+// Effects passes through.
+func (s *Faulty) Effects(ctx context.Context, ref controller.Ref) ([]controller.EffectRecord, error) {
+	return through(s, "Effects", func() ([]controller.EffectRecord, error) { return s.inner.Effects(ctx, ref) })
+}
+
+// ListEffects passes through.
+func (s *Faulty) ListEffects(ctx context.Context, q controller.EffectQuery) ([]controller.EffectItem, error) {
+	return through(s, "ListEffects", func() ([]controller.EffectItem, error) { return s.inner.ListEffects(ctx, q) })
+}
+
+// EffectAttempts passes through.
+func (s *Faulty) EffectAttempts(
+	ctx context.Context, ref controller.Ref, effect string,
+) ([]controller.EffectAttempt, error) {
+	return through(s, "EffectAttempts", func() ([]controller.EffectAttempt, error) { return s.inner.EffectAttempts(ctx, ref, effect) })
+}
+
+// PruneEffects passes through.
+func (s *Faulty) PruneEffects(ctx context.Context, p controller.EffectPruning) (int, error) {
+	return through(s, "PruneEffects", func() (int, error) { return s.inner.PruneEffects(ctx, p) })
+}
+
+// ResolveEffect passes through.
+func (s *Faulty) ResolveEffect(
+	ctx context.Context, ref controller.Ref, v controller.Verdict,
+) (controller.EffectRecord, error) {
+	return through(s, "ResolveEffect", func() (controller.EffectRecord, error) { return s.inner.ResolveEffect(ctx, ref, v) })
+}
+
+// Freeze passes through.
+func (s *Faulty) Freeze(ctx context.Context, actor, reason string) (bool, error) {
+	return through(s, "Freeze", func() (bool, error) { return s.inner.Freeze(ctx, actor, reason) })
+}
+
+// Unfreeze passes through.
+func (s *Faulty) Unfreeze(ctx context.Context) (bool, error) {
+	return through(s, "Unfreeze", func() (bool, error) { return s.inner.Unfreeze(ctx) })
+}
+
+// Frozen passes through.
+func (s *Faulty) Frozen(ctx context.Context) (*controller.Suspension, error) {
+	return through(s, "Frozen", func() (*controller.Suspension, error) { return s.inner.Frozen(ctx) })
+}
+
+// ReserveChild passes through.
+func (s *Faulty) ReserveChild(
+	ctx context.Context, c *controller.Claim, r controller.ChildReservation,
+) (controller.ChildRun, controller.ChildReserved, error) {
+	var found controller.ChildReserved
+	got, err := through(s, "ReserveChild", func() (got controller.ChildRun, err error) {
+		got, found, err = s.inner.ReserveChild(ctx, c, r)
+		return got, err
+	})
+	return got, found, err
+}
+
+// StartChild passes through.
+func (s *Faulty) StartChild(ctx context.Context, run *runqueue.Claim) error {
+	return passing(s, "StartChild", func() error { return s.inner.StartChild(ctx, run) })
+}
+
+// FinishChild passes through.
+func (s *Faulty) FinishChild(ctx context.Context, run *runqueue.Claim, o controller.ChildOutcome) error {
+	return passing(s, "FinishChild", func() error { return s.inner.FinishChild(ctx, run, o) })
+}
+
+// Children passes through.
+func (s *Faulty) Children(ctx context.Context, ref controller.Ref) ([]controller.ChildRun, error) {
+	return through(s, "Children", func() ([]controller.ChildRun, error) { return s.inner.Children(ctx, ref) })
+}
+
+// Queue passes through.
+func (s *Faulty) Queue(ctx context.Context, ref controller.Ref) (controller.QueueRow, error) {
+	return through(s, "Queue", func() (controller.QueueRow, error) { return s.inner.Queue(ctx, ref) })
+}
+
+// Backlog passes through.
+func (s *Faulty) Backlog(ctx context.Context, controllers []string) (controller.Backlog, error) {
+	return through(s, "Backlog", func() (controller.Backlog, error) { return s.inner.Backlog(ctx, controllers) })
+}
+
+// Events passes through.
+func (s *Faulty) Events(ctx context.Context, q controller.EventQuery) ([]controller.Event, error) {
+	return through(s, "Events", func() ([]controller.Event, error) { return s.inner.Events(ctx, q) })
+}
+
+// Head passes through.
+func (s *Faulty) Head(ctx context.Context) (controller.Cursor, error) {
+	return through(s, "Head", func() (controller.Cursor, error) { return s.inner.Head(ctx) })
+}
+
+// Changes passes through.
+func (s *Faulty) Changes(
+	ctx context.Context, after controller.Cursor, f controller.ChangeFilter,
+) (controller.Changes, error) {
+	return through(s, "Changes", func() (controller.Changes, error) { return s.inner.Changes(ctx, after, f) })
+}
+
+// Launch passes through.
+func (s *Faulty) Launch(ctx context.Context, r runqueue.NewRun, d time.Duration) (*runqueue.Claim, error) {
+	return through(s, "Launch", func() (*runqueue.Claim, error) { return s.inner.Launch(ctx, r, d) })
+}
+
+// AdoptRun passes through.
+func (s *Faulty) AdoptRun(ctx context.Context, runID string, d time.Duration) (*runqueue.Claim, error) {
+	return through(s, "AdoptRun", func() (*runqueue.Claim, error) { return s.inner.AdoptRun(ctx, runID, d) })
+}
+
+// ParkRun passes through.
+func (s *Faulty) ParkRun(ctx context.Context, c *runqueue.Claim, reason string) error {
+	return passing(s, "ParkRun", func() error { return s.inner.ParkRun(ctx, c, reason) })
+}
+
+// FinishRun passes through.
+func (s *Faulty) FinishRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
+	return passing(s, "FinishRun", func() error { return s.inner.FinishRun(ctx, c, status, message) })
+}
+
+// AbandonRun passes through.
+func (s *Faulty) AbandonRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
+	return passing(s, "AbandonRun", func() error { return s.inner.AbandonRun(ctx, c, status, message) })
+}
+
+// WithdrawRun passes through.
+func (s *Faulty) WithdrawRun(ctx context.Context, runID, message string) error {
+	return passing(s, "WithdrawRun", func() error { return s.inner.WithdrawRun(ctx, runID, message) })
+}
+
+// ClaimRun passes through.
+func (s *Faulty) ClaimRun(ctx context.Context, d time.Duration) (*runqueue.Claim, error) {
+	return through(s, "ClaimRun", func() (*runqueue.Claim, error) { return s.inner.ClaimRun(ctx, d) })
+}
+
+// WaitRuns passes through.
+func (s *Faulty) WaitRuns(ctx context.Context) error {
+	return passing(s, "WaitRuns", func() error { return s.inner.WaitRuns(ctx) })
+}
+
+// RenewRun passes through.
+func (s *Faulty) RenewRun(ctx context.Context, c *runqueue.Claim, d time.Duration) error {
+	return passing(s, "RenewRun", func() error { return s.inner.RenewRun(ctx, c, d) })
+}
+
+// CheckRun passes through.
+func (s *Faulty) CheckRun(ctx context.Context, c *runqueue.Claim) error {
+	return passing(s, "CheckRun", func() error { return s.inner.CheckRun(ctx, c) })
+}
+
+// Run passes through.
+func (s *Faulty) Run(ctx context.Context, runID string) (runqueue.Row, error) {
+	return through(s, "Run", func() (runqueue.Row, error) { return s.inner.Run(ctx, runID) })
+}
+
+// Runs passes through.
+func (s *Faulty) Runs(ctx context.Context, q runqueue.Query) ([]runqueue.Row, error) {
+	return through(s, "Runs", func() ([]runqueue.Row, error) { return s.inner.Runs(ctx, q) })
+}
+
+// Close passes through, and no hook is called.
+func (s *Faulty) Close() error { return s.inner.Close() }
