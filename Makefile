@@ -32,8 +32,8 @@ demo: bin/pi-workflows ## Merge real Git branches through a controller; ARGS='--
 test: require-cc vet lint unit fuzz e2e ## Vet, lint, unit tests with the race detector, a little fuzzing, end-to-end tests
 
 .PHONY: stress
-stress: require-cc .tools/built ## The long runs: a crash at every durable step, and fuzzing for FUZZTIME each (60s)
-	PI_WORKFLOWS_STRESS=1 $(TEST) -count=1 -timeout 4h -run 'Stress|Crash' ./...
+stress: require-cc .tools/built ## The long runs: crashes at every durable step, faults, random operations, and fuzzing for FUZZTIME each (60s)
+	PI_WORKFLOWS_STRESS=1 $(TEST) -count=1 -timeout 4h -run 'Stress|Crash|Faults|Model' ./...
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench

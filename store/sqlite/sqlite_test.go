@@ -23,6 +23,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	storetest.Main(harness())
 	if helper := helpers[os.Getenv(helperEnv)]; helper != nil {
 		helper()
 		return
@@ -33,6 +34,11 @@ func TestMain(m *testing.M) {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, harness())
+}
+
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	storetest.Crash(t, harness())
 }
 
 func TestModel(t *testing.T) {
