@@ -5,10 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
+	"piworkflows/store/storetest"
 )
 
 var errDead = errors.New("this process is dead")
@@ -108,4 +116,72 @@ func (w *world) settle(m *controller.Manager) {
 		w.once(m)
 	}
 	w.t.Fatal("the key does not settle")
+}
+
+// A process that manages a store and changes the outside is killed at every
+// durable step, of the store's and between the outside and the store. The next one
+// brings everything to its end, and nothing was made twice.
+func TestCrashOfAProcessLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	steps, _ := lead(t, t.TempDir(), 0, 0)
+	for n := 1; n <= steps; n++ {
+		t.Run(fmt.Sprintf("step %d of %d", n, steps), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if _, whole := lead(t, dir, 0, n); whole {
+				t.Fatal("it lived")
+			}
+			lead(t, dir, 1, 0)
+			mustHaveEnded(t, dir)
+		})
+	}
+}
+
+// Two processes die, one after the other, before the third brings everything to
+// its end.
+func TestCrashAfterACrashLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	steps, _ := lead(t, t.TempDir(), 0, 0)
+	every := steps / 4
+	if storetest.Stressed() {
+		every = steps / 12
+	}
+	for n := 1; n <= steps; n += every {
+		for m := 1 + n%3; m <= steps; m += every {
+			t.Run(fmt.Sprintf("steps %d and %d", n, m), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				lead(t, dir, 0, n)
+				lead(t, dir, 1, m)
+				lead(t, dir, 2, 0)
+				mustHaveEnded(t, dir)
+			})
+		}
+	}
+}
+
+// mustHaveEnded looks at the outside and at the store that lives left behind.
+func mustHaveEnded(t *testing.T, dir string) {
+	t.Helper()
+	lines, err := os.ReadFile(filepath.Join(dir, "outside"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := strings.Fields(strings.ReplaceAll(string(lines), " ", "-")), []string{"a-first", "a-second", "b-cleanup", "b-first", "b-second"}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the outside (-want +got):\n%s", diff)
+	}
+	s := openStore(t, dir, clocktest.New())
+	r, err := s.Get(t.Context(), ref("a"))
+	if err != nil || string(r.Status.ControllerStatus) != `"succeeded"` {
+		t.Errorf("a ended as %s, %v", r.Status.ControllerStatus, err)
+	}
+	if _, err := s.Get(t.Context(), ref("b")); !errors.Is(err, controller.ErrNotFound) {
+		t.Errorf("b is there, or %v", err)
+	}
+	children, err := s.Children(t.Context(), ref("a"))
+	if err != nil || len(children) != 1 || children[0].State != controller.RunSucceeded || children[0].Attempt != 1 {
+		t.Errorf("children %+v, %v", children, err)
+	}
 }

@@ -20,7 +20,10 @@ import (
 	"piworkflows/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	live()
+	goleak.VerifyTestMain(m)
+}
 
 // world is a real store, a clock that stands still, and what managers log.
 type world struct {

@@ -3,7 +3,11 @@
 // does nothing.
 package crashpoint
 
-import "sync/atomic"
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+)
 
 var hook atomic.Pointer[func(step string)]
 
@@ -19,5 +23,26 @@ func Install(f func(step string)) (remove func()) {
 func Reached(step string) {
 	if f := hook.Load(); f != nil {
 		(*f)(step)
+	}
+}
+
+// DieAt kills this process at its n-th step from now on, or never if n is zero. It
+// returns a function that counts the steps.
+func DieAt(n int) (reached func() int) {
+	var mu sync.Mutex // one step at a time: none is reached beside the kill
+	count := 0
+	Install(func(string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if count++; count == n {
+			self, _ := os.FindProcess(os.Getpid())
+			_ = self.Kill()
+			select {} // nothing happens after the kill
+		}
+	})
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return count
 	}
 }

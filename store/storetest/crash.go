@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"sync"
 	"testing"
 
 	"piworkflows/controller"
@@ -34,7 +33,7 @@ func Main(h Harness) {
 	}
 	at, err := strconv.Atoi(os.Getenv(crashAtEnv))
 	if err == nil {
-		err = tell(context.Background(), h, place, dieAt(at), os.Stdout)
+		err = tell(context.Background(), h, place, crashpoint.DieAt(at), os.Stdout)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
@@ -54,27 +53,6 @@ func tell(ctx context.Context, h Harness, place string, reached func() int, out 
 		_, _ = fmt.Fprintln(out, reached()) // nobody listens to one that should be dead
 	}
 	return nil
-}
-
-// dieAt kills this process at its n-th durable operation. It returns a function
-// that counts them.
-func dieAt(n int) (reached func() int) {
-	var mu sync.Mutex
-	count := 0
-	crashpoint.Install(func(string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if count++; count == n {
-			self, _ := os.FindProcess(os.Getpid())
-			_ = self.Kill()
-			select {} // nothing happens after the kill
-		}
-	})
-	return func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		return count
-	}
 }
 
 // Crash kills a process at the durable operations of a story that has every kind
