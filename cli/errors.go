@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piworkflows/internal/canonical"
+	"piworkflows/secret"
 	"piworkflows/view"
 	"piworkflows/workflow"
 )
@@ -46,6 +47,8 @@ var codes = map[string]int{
 	"invalid_cursor":     exitUsage,
 	"invalid_project":    exitUsage,
 	"invalid_file":       exitUsage,
+	"invalid_secret_ref": exitUsage,
+	"secret_in_value":    exitUsage,
 	"limit_exceeded":     exitUsage,
 	"duplicate_workflow": exitUsage,
 	"not_a_demo":         exitUsage,
@@ -134,9 +137,9 @@ func message(err error) string {
 		return ErrInterrupted.Error()
 	}
 	if _, ok := errors.AsType[*workflow.InvalidError](err); ok {
-		return view.PlainLines(err.Error())
+		return view.PlainLines(secret.Redact(err.Error()))
 	}
-	return view.Plain(err.Error())
+	return view.Plain(secret.Redact(err.Error()))
 }
 
 // writeErrorJSON writes {"error":{"code","message",…}} with the fields of the
@@ -169,6 +172,7 @@ func (b errorBody) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	rest = secret.RedactJSON(rest)
 	return slices.Concat(first[:len(first)-1], []byte{','}, rest[1:]), nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"piworkflows/host"
+	"piworkflows/secret"
 )
 
 // globalFlags are the flags that every command has.
@@ -66,7 +67,7 @@ func (a *App) logger(format string, level slog.Level) *slog.Logger {
 	if a.flags.verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(a.logHandler(format, level))
+	return slog.New(secret.Logs(a.logHandler(format, level)))
 }
 
 // exactArgs demands the named arguments and no more.

@@ -68,7 +68,8 @@ type PassEnded struct {
 	After  time.Duration
 	// Err is what the reconciler or the store returned, or why the pass was cut
 	// off; nil if all went well. A panic is a *PanicError, an error that is not
-	// tried again a *TerminalError.
+	// tried again a *TerminalError. Its text may have a secret in it: show it with
+	// secret.Redact.
 	Err error
 }
 

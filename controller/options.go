@@ -12,6 +12,7 @@ import (
 
 	"piworkflows/clock"
 	"piworkflows/lease"
+	"piworkflows/secret"
 )
 
 // DefaultStopGrace is how long a stop waits for passes that have been
@@ -57,9 +58,15 @@ func (o ManagerOptions) withDefaults() ManagerOptions {
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
+	if o.Logger != nil {
+		o.Logger = slog.New(secret.Logs(o.Logger.Handler()))
+	}
 	o.Observer = o.observers()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Store != nil {
+		o.Store = Redacting(o.Store)
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64

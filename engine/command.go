@@ -14,6 +14,7 @@ import (
 	"piworkflows/clock"
 	"piworkflows/internal/procgroup"
 	"piworkflows/runbundle"
+	"piworkflows/secret"
 	"piworkflows/workflow"
 )
 
@@ -144,7 +145,7 @@ func commandError(c workflow.Command, r procgroup.Result) error {
 		return nil
 	}
 	return &CommandError{
-		Command: rendered(c), ExitCode: r.ExitCode, Signal: r.Signal, Stderr: shorten(strings.TrimSpace(r.Stderr), maxStderr),
+		Command: rendered(c), ExitCode: r.ExitCode, Signal: r.Signal, Stderr: shorten(secret.Redact(strings.TrimSpace(r.Stderr)), maxStderr),
 	}
 }
 

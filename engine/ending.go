@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"piworkflows/runbundle"
+	"piworkflows/secret"
 	"piworkflows/workflow"
 )
 
@@ -76,7 +77,7 @@ func (end *ending) payload() runbundle.Payload {
 // resultOf tells the end and what of it is on disk.
 func (r *Run) resultOf(end *ending, recorded error) Result {
 	result := Result{
-		RunID: r.o.RunID, Status: end.status, FinalOutput: end.output, WaitingOn: end.waitingOn,
+		RunID: r.o.RunID, Status: end.status, FinalOutput: secret.RedactJSON(end.output), WaitingOn: end.waitingOn,
 		ErrorCode: end.code, Interrupted: end.interrupted, Err: recorded,
 	}
 	if end.err != nil {

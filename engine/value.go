@@ -8,6 +8,7 @@ import (
 
 	"piworkflows/internal/canonical"
 	"piworkflows/internal/limit"
+	"piworkflows/secret"
 	"piworkflows/workflow"
 )
 
@@ -46,7 +47,7 @@ func checked(what string, raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // textOf returns the text of an error as the record keeps it.
-func textOf(err error) string { return shorten(err.Error(), maxErrorText) }
+func textOf(err error) string { return shorten(secret.Redact(err.Error()), maxErrorText) }
 
 // shorten makes a text valid UTF-8 of at most max bytes. It keeps both ends:
 // the beginning says what failed, the end of an output says why.

@@ -18,6 +18,7 @@ import (
 	"piworkflows/runbundle"
 	"piworkflows/runbundle/spool"
 	"piworkflows/runqueue"
+	"piworkflows/secret"
 	"piworkflows/store/sqlite"
 )
 
@@ -102,6 +103,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	store = redacted(store)
 	manager, err := controller.NewManager(controller.ManagerOptions{
 		Store:       store,
 		Definitions: o.Catalog.controllers,
@@ -140,6 +142,7 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Logger = slog.New(secret.Logs(o.Logger.Handler()))
 	if o.ChildRuns == 0 {
 		o.ChildRuns = DefaultRuns
 	}

@@ -48,7 +48,7 @@ func adopt(ctx context.Context, o Options, store Store, runID string) (*solo, er
 	if err != nil {
 		return nil, err
 	}
-	return &solo{options: o, store: store, engine: engine.New(o.engine()), runID: runID, claim: claim}, nil
+	return &solo{options: o, store: redacted(store), engine: engine.New(o.engine()), runID: runID, claim: claim}, nil
 }
 
 // ended says how a run ended, if that can be read.

@@ -30,7 +30,7 @@ type solo struct {
 // newSolo describes a new run.
 func newSolo(o Options, store Store, g *workflow.Graph, parent string) *solo {
 	return &solo{
-		options: o, store: store, engine: engine.New(o.engine()), graph: g, parent: parent,
+		options: o, store: redacted(store), engine: engine.New(o.engine()), graph: g, parent: parent,
 		runID: runbundle.NewRunID(g.Name(), o.Clock.Now(), uuid.NewString()),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"piworkflows/clock"
 	"piworkflows/internal/durable"
 	"piworkflows/internal/oslock"
+	"piworkflows/secret"
 )
 
 // Options are what every writer needs. The zero value of a field takes its
@@ -106,10 +107,11 @@ func (i Init) input() json.RawMessage {
 func (i Init) state() State {
 	started := At(i.StartedAt)
 	s := State{
-		Schema: stateSchema, RunID: i.RunID, WorkflowName: i.WorkflowName, RunTitle: i.Title,
+		Schema: stateSchema, RunID: i.RunID, WorkflowName: i.WorkflowName, RunTitle: secret.Redact(i.Title),
 		WorkflowSource: i.Source, WorkflowSources: i.Sources, DefinitionDigest: i.Digest,
 		StartedAt: started, UpdatedAt: started, Status: Running,
-		Input: i.input(), Outputs: map[string]json.RawMessage{}, Results: map[string]Result{}, Steps: []Step{}, Updates: []Update{},
+		Input: secret.RedactJSON(i.input()), Outputs: map[string]json.RawMessage{}, Results: map[string]Result{},
+		Steps: []Step{}, Updates: []Update{},
 	}
 	if i.Parent != nil {
 		s.carry(i.Parent)

@@ -1,6 +1,7 @@
 package runbundle
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"piworkflows/internal/durable"
 	"piworkflows/internal/oslock"
+	"piworkflows/secret"
 )
 
 // Writer is the owner of a bundle. It is safe for concurrent use. A goroutine
@@ -81,7 +83,7 @@ func (w *Writer) Append(ctx context.Context, d Draft) (Event, error) {
 	if err := w.usable(); err != nil {
 		return Event{}, err
 	}
-	e, err := w.place(d)
+	e, payload, err := w.place(d)
 	if err != nil {
 		return Event{}, err
 	}
@@ -90,7 +92,7 @@ func (w *Writer) Append(ctx context.Context, d Draft) (Event, error) {
 			return Event{}, err
 		}
 	}
-	if err := w.write(e, d.Payload); err != nil {
+	if err := w.write(e, payload); err != nil {
 		return Event{}, fmt.Errorf("record %s: %w", e.Type, err)
 	}
 	if e.Type.ends() {
@@ -100,18 +102,24 @@ func (w *Writer) Append(ctx context.Context, d Draft) (Event, error) {
 	return e, nil
 }
 
-// place gives an event its place after the last one.
-func (w *Writer) place(d Draft) (Event, error) {
+// place gives an event its place after the last one. From here on nobody sees
+// the secrets in it: neither the trace nor the state nor later steps.
+func (w *Writer) place(d Draft) (Event, Payload, error) {
 	payload, err := encodeJSON(d.Payload)
 	if err != nil {
-		return Event{}, fmt.Errorf("record %s: %w", d.Payload.Type(), err)
+		return Event{}, nil, fmt.Errorf("record %s: %w", d.Payload.Type(), err)
 	}
 	kind := d.Payload.Type()
 	e := Event{
 		Seq: w.state.TraceSeq + 1, At: At(d.At), RunID: w.state.RunID, Scope: kind.scope(), Type: kind,
-		NodeID: d.NodeID, AttemptID: d.AttemptID, Payload: payload,
+		NodeID: d.NodeID, AttemptID: d.AttemptID, Payload: secret.RedactJSON(payload),
 	}
-	return e, w.state.admit(e, d.Payload)
+	if !bytes.Equal(e.Payload, payload) {
+		if d.Payload, err = e.Decode(); err != nil {
+			return Event{}, nil, fmt.Errorf("record %s: %w", kind, err)
+		}
+	}
+	return e, d.Payload, w.state.admit(e, d.Payload)
 }
 
 // write appends the line of an event and folds it. What the line refers to is

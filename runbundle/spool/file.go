@@ -11,6 +11,7 @@ import (
 
 	"piworkflows/clock"
 	"piworkflows/internal/durable"
+	"piworkflows/secret"
 )
 
 const (
@@ -57,7 +58,8 @@ type File struct {
 	file   *durable.AppendFile // nil until something is printed
 	full   bool                // nothing more is kept
 	closed bool                // nothing more is taken
-	// begun is the beginning of a character whose end has not come yet.
+	// begun is the beginning of a character, or of what may be a secret, whose end
+	// has not come yet.
 	begun map[string][]byte
 }
 
@@ -70,8 +72,9 @@ func (f *File) Write(stream string, chunk []byte) {
 	}
 	text := slices.Concat(f.begun[stream], chunk)
 	whole := wholeCharacters(text)
+	whole -= secret.Begun(string(text[:whole]))
 	f.keep(stream, text[whole:])
-	for text = text[:whole]; len(text) > 0; {
+	for text = []byte(secret.Redact(string(text[:whole]))); len(text) > 0; {
 		end := min(len(text), maxPiece)
 		if end < len(text) {
 			end = max(wholeCharacters(text[:end]), 1)
@@ -94,7 +97,7 @@ func (f *File) print(stream, text string) {
 	}
 }
 
-// keep remembers the beginning of a character.
+// keep remembers the beginning of a character, or of a secret.
 func (f *File) keep(stream string, begun []byte) {
 	if f.begun == nil {
 		f.begun = map[string][]byte{}
@@ -177,7 +180,7 @@ func (f *File) Close() {
 	defer f.mu.Unlock()
 	for _, name := range []string{Stdout, Stderr, Agent} {
 		if begun := f.begun[name]; len(begun) > 0 && !f.closed {
-			f.print(name, string(begun))
+			f.print(name, secret.Redact(string(begun)))
 		}
 	}
 	f.closed = true

@@ -20,6 +20,7 @@ import (
 	"piworkflows/internal/durable"
 	"piworkflows/internal/oslock"
 	"piworkflows/runbundle/spool"
+	"piworkflows/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -420,4 +421,36 @@ func TestFaults(t *testing.T) {
 			t.Errorf("operation %d: left %v", n, got)
 		}
 	}
+}
+
+// What is printed comes in pieces, and a secret may be cut by any of them.
+func TestASecretIsMaskedAcrossPieces(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(path, []byte("spooled-secret-of-the-test"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ref, err := secret.Parse("file:" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := ref.Resolve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	r, file := b.reader(), spool.New(b.options).Attempt("n", "a")
+	write := func(text string, want ...string) {
+		t.Helper()
+		file.Write(spool.Stdout, []byte(text))
+		b.wants(r, want...)
+	}
+	write("a ", "n/a stdout a ")
+	write(value[:3])
+	write(value[3:17])
+	write(value[17:]+" b "+value[:3], "n/a stdout [redacted] b ")
+	write("ck", "n/a stdout spock")
+	write(value[:18])
+	file.Close()
+	b.wants(r, "n/a stdout [redacted]")
 }

@@ -7,6 +7,7 @@ import (
 	"piworkflows/controller"
 	"piworkflows/internal/canonical"
 	"piworkflows/internal/limit"
+	"piworkflows/secret"
 )
 
 const (
@@ -19,6 +20,7 @@ func (t *tx) tell(ref controller.Ref, kind controller.EventType, payload any) er
 	if err != nil {
 		return err
 	}
+	text = secret.RedactJSON(text)
 	if err := limit.Bytes("event payload", text, controller.MaxEventBytes); err != nil {
 		return err
 	}

@@ -1,0 +1,82 @@
+package controller
+
+import (
+	"context"
+	"slices"
+
+	"piworkflows/runqueue"
+	"piworkflows/secret"
+)
+
+// Redacting returns a store that keeps the secrets of this process out of s.
+// What tells is masked: statuses, conditions, errors, references, outputs. What
+// means something is refused with a *secret.LeakError: a spec, the input of a
+// child run, a key. The Manager and the host wrap their stores by themselves.
+//
+// Spec: Safety rules.
+func Redacting(s Store) Store {
+	if already, ok := s.(redacting); ok {
+		return already
+	}
+	return redacting{s}
+}
+
+type redacting struct{ Store }
+
+// Put implements Store.
+func (s redacting) Put(ctx context.Context, p Put) (PutResult, error) {
+	if err := secret.CheckText("resource key", p.Ref.Key); err != nil {
+		return PutResult{}, err
+	}
+	if err := secret.Check("resource spec", p.Spec); err != nil {
+		return PutResult{}, err
+	}
+	p.InitialStatus = secret.RedactJSON(p.InitialStatus)
+	return s.Store.Put(ctx, p)
+}
+
+// Finish implements Store.
+func (s redacting) Finish(ctx context.Context, c *Claim, f Finish) (Finished, error) {
+	f.Err = secret.Redact(f.Err)
+	if f.Write != nil {
+		write := *f.Write
+		write.ControllerStatus = secret.RedactJSON(write.ControllerStatus)
+		write.Conditions = slices.Clone(write.Conditions)
+		for i := range write.Conditions {
+			write.Conditions[i].Message = secret.Redact(write.Conditions[i].Message)
+		}
+		f.Write = &write
+	}
+	return s.Store.Finish(ctx, c, f)
+}
+
+// ReserveEffect implements Store.
+func (s redacting) ReserveEffect(ctx context.Context, c *Claim, e EffectReservation) (EffectRecord, Reservation, error) {
+	if err := secret.CheckText("effect key", e.Key); err != nil {
+		return EffectRecord{}, "", err
+	}
+	return s.Store.ReserveEffect(ctx, c, e)
+}
+
+// FinishEffect implements Store.
+func (s redacting) FinishEffect(ctx context.Context, c *Claim, e EffectOutcome) (EffectRecord, error) {
+	e.ExternalRef, e.Error = secret.Redact(e.ExternalRef), secret.Redact(e.Error)
+	return s.Store.FinishEffect(ctx, c, e)
+}
+
+// ReserveChild implements Store.
+func (s redacting) ReserveChild(ctx context.Context, c *Claim, r ChildReservation) (ChildRun, ChildReserved, error) {
+	if err := secret.CheckText("key of the child request", r.RequestKey); err != nil {
+		return ChildRun{}, ChildReserved{}, err
+	}
+	if err := secret.Check("input of the child run", r.Input); err != nil {
+		return ChildRun{}, ChildReserved{}, err
+	}
+	return s.Store.ReserveChild(ctx, c, r)
+}
+
+// FinishChild implements Store.
+func (s redacting) FinishChild(ctx context.Context, run *runqueue.Claim, o ChildOutcome) error {
+	o.Error, o.Output = secret.Redact(o.Error), secret.RedactJSON(o.Output)
+	return s.Store.FinishChild(ctx, run, o)
+}
