@@ -11,6 +11,7 @@ import (
 	"piworkflows/lease"
 	"piworkflows/runbundle"
 	"piworkflows/runqueue"
+	"piworkflows/secret"
 	"piworkflows/view"
 	"piworkflows/workflow"
 )
@@ -53,6 +54,8 @@ func errorFields(err error) fields {
 		field(func(e *agent.UnusedError) fields { return fields{"left": e.Left} }),
 		field(func(e *canonical.Error) fields { return fields{"pointer": e.Pointer, "offset": e.Offset} }),
 		field(func(e *host.HeldError) fields { return fields{"lock": e.Lock, "holder": e.Holder} }),
+		field(func(e *secret.LeakError) fields { return fields{"what": e.What} }),
+		field(func(e *secret.UnavailableError) fields { return fields{"secret": e.Ref.String()} }),
 		field(func(e *lease.LostError) fields { return fields{"what": e.What, "reason": e.Reason} }),
 		field(func(e *runqueue.NotFoundError) fields { return fields{"runId": e.RunID} }),
 		field(func(e *view.StepError) fields { return fields{"runId": e.RunID, "step": e.Step, "steps": e.Steps} }),
