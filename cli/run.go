@@ -13,6 +13,7 @@ import (
 	"piworkflows/internal/canonical"
 	"piworkflows/runbundle"
 	"piworkflows/view"
+	"piworkflows/workflow"
 )
 
 type runResult struct {
@@ -94,7 +95,7 @@ func (a *App) runWorkflow(ctx context.Context, name string, from source, who age
 	if err != nil {
 		return err
 	}
-	o := a.runOptions(paths, catalog, agents)
+	o := a.runOptions(paths, catalog, graph, agents)
 	if err := host.CheckRun(ctx, o, name, input); err != nil {
 		return err
 	}
@@ -136,9 +137,10 @@ func (a *App) printRun(command, parent string, paths host.Paths, r engine.Result
 	return a.print(view.Document(r.FinalOutput) + "\n")
 }
 
-// runOptions are those of a run in this process.
-func (a *App) runOptions(paths host.Paths, catalog *host.Catalog, who agents) host.Options {
-	progress := a.runProgress()
+// runOptions are those of a run in this process. The graph may be nil if nothing
+// of it runs.
+func (a *App) runOptions(paths host.Paths, catalog *host.Catalog, g *workflow.Graph, who agents) host.Options {
+	progress := a.runProgress(g)
 	o := host.Options{
 		Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger(),
 		Agents: who.executor, Notifier: &teller{app: a}, Observe: progress.hear,

@@ -122,7 +122,7 @@ func (a *App) takeUp(
 		if err != nil {
 			return err
 		}
-		result, err := a.withKeys(a.runOptions(paths, catalog, agents), agents, func(o host.Options) (engine.Result, error) {
+		result, err := a.withKeys(a.runOptions(paths, catalog, graph, agents), agents, func(o host.Options) (engine.Result, error) {
 			return goOn(o, s)
 		})
 		if err != nil {
@@ -212,6 +212,6 @@ func (a *App) onRun(ctx context.Context, runID string, act func(host.Options, ho
 		if s == nil {
 			return &runqueue.NotFoundError{RunID: runID}
 		}
-		return act(a.runOptions(paths, catalog, agents{}), s)
+		return act(a.runOptions(paths, catalog, nil, agents{}), s)
 	})
 }

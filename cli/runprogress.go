@@ -9,6 +9,7 @@ import (
 	"piworkflows/runbundle"
 	"piworkflows/runbundle/spool"
 	"piworkflows/view"
+	"piworkflows/workflow"
 )
 
 // runProgress tells on stderr how a run goes on, one line for each event, and
@@ -22,18 +23,38 @@ type runProgress struct {
 	// told.
 	mu      sync.Mutex
 	printed outputLines
+	// nodes are those of the run by ID.
+	nodes map[string]view.Node
 	// tracks are the pieces of work that told how far they are, and shown is what
 	// was shown of each.
 	tracks view.Tracks
 	shown  map[string]view.Sample
 }
 
-func (a *App) runProgress() *runProgress {
+// runProgress is that of a run of a graph; without one nodes have their IDs.
+func (a *App) runProgress(g *workflow.Graph) *runProgress {
 	style := a.ProgressStyle()
-	return &runProgress{
-		app: a, style: style, palette: style.Palette, shown: map[string]view.Sample{},
+	p := &runProgress{
+		app: a, style: style, palette: style.Palette, shown: map[string]view.Sample{}, nodes: map[string]view.Node{},
 		printed: outputLines{palette: style.Palette, indent: nodeMargin},
 	}
+	if g == nil {
+		return p
+	}
+	if drawable, err := view.GraphOf(g); err == nil {
+		for _, n := range drawable.Nodes {
+			p.nodes[n.ID] = n
+		}
+	}
+	return p
+}
+
+// nodeOf is a node of the run.
+func (p *runProgress) nodeOf(id string) view.Node {
+	if n, ok := p.nodes[id]; ok {
+		return n
+	}
+	return view.Node{ID: id}
 }
 
 func (p *runProgress) hear(e host.RunEvent) {
@@ -41,20 +62,20 @@ func (p *runProgress) hear(e host.RunEvent) {
 	if err != nil {
 		return // progress is a courtesy; the record is checked by its readers
 	}
-	node := view.Plain(e.Event.NodeID)
+	node := p.nodeOf(e.Event.NodeID)
 	switch said := payload.(type) {
 	case runbundle.RunStarted:
 		p.linef("run %s", e.RunID)
 	case runbundle.NodeStarted:
-		if detail := view.Plain(said.StatusDetail); detail != "" {
-			p.linef("  %s %s  %s", p.palette.Warm("●"), node, detail)
+		if detail := view.Plain(said.StatusDetail); detail != "" && node.Role == view.Inner {
+			p.linef("  %s %s  %s", p.palette.Warm("●"), node.StepName(), detail)
 		}
 	case runbundle.UpdatePublished:
 		p.tracks.Add(e.Event)
 		p.tellTracks(p.news)
 	case runbundle.NodeEnded:
 		p.tellTracks(p.untold)
-		p.linef("  %s %s  %s", view.Mark(said.Outcome, p.palette), node, p.palette.Dim(endText(said)))
+		p.linef("  %s %s  %s", view.Mark(said.Outcome, p.palette), node.StepName(), p.palette.Dim(endText(said)))
 	case runbundle.RunPaused:
 		p.linef("  %s paused", p.palette.Warm("‖"))
 	case runbundle.RunEnded:
@@ -70,7 +91,10 @@ func endText(n runbundle.NodeEnded) string {
 	if n.Outcome != runbundle.OutcomeOK {
 		return text + "  " + view.Fit(view.Plain(n.Error), progressCells)
 	}
-	return text + "  " + view.Preview(n.Output, progressCells)
+	if preview := view.Preview(n.Output, progressCells); preview != "" {
+		text += "  " + preview
+	}
+	return text
 }
 
 func endLine(e runbundle.RunEnded, p view.Palette) string {

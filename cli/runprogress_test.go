@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,13 +26,18 @@ type heard struct {
 
 func (h *heard) event(at time.Duration, payload runbundle.Payload) {
 	h.t.Helper()
+	h.at("a", at, payload)
+}
+
+func (h *heard) at(node string, at time.Duration, payload runbundle.Payload) {
+	h.t.Helper()
 	raw, err := json.Marshal(payload)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.seq++
 	h.p.hear(host.RunEvent{RunID: "r", Event: runbundle.Event{
-		Seq: h.seq, At: runbundle.At(epoch.Add(at)), RunID: "r", Type: payload.Type(), NodeID: "a", AttemptID: "1", Payload: raw,
+		Seq: h.seq, At: runbundle.At(epoch.Add(at)), RunID: "r", Type: payload.Type(), NodeID: node, AttemptID: "1", Payload: raw,
 	}})
 }
 
@@ -47,7 +53,7 @@ func (h *heard) progress(at time.Duration, key, more string) {
 func TestProgressOfARunIsToldInTime(t *testing.T) {
 	t.Parallel()
 	a, out, errs := screen()
-	h := &heard{t: t, p: a.runProgress()}
+	h := &heard{t: t, p: a.runProgress(nil)}
 	count := func(n int, status string) string {
 		return fmt.Sprintf(`"status":%q,"completed":%d,"unit":"files"`, status, n)
 	}
@@ -79,16 +85,50 @@ func TestProgressOfARunIsToldInTime(t *testing.T) {
 func TestProgressOfARunFits(t *testing.T) {
 	t.Parallel()
 	a, _, errs := screen()
-	h := &heard{t: t, p: a.runProgress()}
+	h := &heard{t: t, p: a.runProgress(nil)}
 	h.progress(0, "k", `"status":"running","label":"`+strings.Repeat("long ", 30)+`"`)
 	golden(t, "screen-progress.txt", errs.String())
+}
+
+// What the compiler makes of an included workflow is told by the names that the
+// author gave.
+func TestProgressNamesTheBordersOfIncludedWorkflows(t *testing.T) {
+	t.Parallel()
+	give := func(context.Context, *workflow.Context) (any, error) { return nil, nil }
+	g, err := workflow.Compile(&workflow.Definition{
+		Name: "outer", Revision: "1", StartAt: "begin", Nodes: []workflow.Node{workflow.Compute{ID: "begin", Run: give}},
+		Includes: []workflow.Include{{Mount: "sub", Workflow: &workflow.Definition{
+			Name: "inner", Revision: "1", StartAt: "work", Nodes: []workflow.Node{workflow.Compute{ID: "work", Run: give}},
+			Exits: []workflow.Exit{{Name: "done", From: "work"}},
+		}}},
+		Edges: []workflow.Edge{{From: "begin", To: "sub"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _, errs := screen()
+	h := &heard{t: t, p: a.runProgress(g)}
+	for _, id := range []string{"begin", "sub", "sub/work", "sub/__piw_exit_done"} {
+		h.at(id, 0, runbundle.NodeStarted{NodeType: "compute", StatusDetail: "working"})
+		h.at(id, 0, runbundle.NodeEnded{Outcome: "ok", Output: json.RawMessage(`1`)})
+	}
+	want := `  ● begin  working
+  ✓ begin  0ms  1
+  ✓ enter sub  0ms  1
+  ● sub/work  working
+  ✓ sub/work  0ms  1
+  ✓ sub.done  0ms  1
+`
+	if diff := cmp.Diff(want, errs.String()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // Output that has no end of line does not run into a line of progress.
 func TestOutputStandsBetweenTheLinesOfProgress(t *testing.T) {
 	t.Parallel()
 	a, out, errs := screen()
-	h := &heard{t: t, p: a.runProgress()}
+	h := &heard{t: t, p: a.runProgress(nil)}
 	prints := func(stream, text string) {
 		h.p.hearOutput("r", spool.Piece{NodeID: "a", AttemptID: "1", Stream: stream, Text: text})
 	}

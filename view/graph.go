@@ -40,6 +40,19 @@ type Node struct {
 	Role Role
 }
 
+// StepName is the node in a list of steps: its ID, or which border of a group it
+// is.
+func (n Node) StepName() string {
+	switch n.Role {
+	case Entry:
+		return "enter " + Plain(n.Group)
+	case Exit:
+		return Plain(n.Group + "." + n.local())
+	default:
+		return Plain(n.ID)
+	}
+}
+
 // Role is the part that a node plays in its group.
 type Role int
 

@@ -68,14 +68,7 @@ func (m *Moment) stepName(id string) string {
 	if !ok {
 		return Plain(id)
 	}
-	switch node := m.graph.Nodes[n]; node.Role {
-	case Entry:
-		return "enter " + Plain(node.Group)
-	case Exit:
-		return Plain(node.Group + "." + node.local())
-	default:
-		return Plain(id)
-	}
+	return m.graph.Nodes[n].StepName()
 }
 
 func stepTook(s runbundle.Step) string { return Duration(s.FinishedAt.Sub(s.StartedAt.Time)) }
