@@ -26,6 +26,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PI_WORKFLOWS_CONTROLLER_DIR", filepath.Join(e.WorkDir, "places", "stores"))
 			e.Setenv("PI_WORKFLOWS_RUNS_DIR", filepath.Join(e.WorkDir, "places", "runs"))
+			e.Setenv("RUNS", filepath.Join(e.WorkDir, "places", "runs"))
 			// A program with the race detector sleeps for a second before it ends.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("LONG", strings.Repeat("k", 600))
