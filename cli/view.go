@@ -81,7 +81,7 @@ func (a *App) showRun(ctx context.Context, paths host.Paths, s host.Store, runID
 		return a.printRunJSON(b, standing, f.step)
 	}
 	if !f.once && a.wholeScreen() {
-		return a.showLive(ctx, b, standing, f)
+		return a.showLive(ctx, s, b, standing, f)
 	}
 	text, err := view.Run(b, view.RunOptions{
 		DrawOptions: view.DrawOptions{Style: a.Style(), Folds: view.Folds{Full: f.full}}, Step: f.step, Standing: standing,
@@ -118,9 +118,11 @@ func standingOf(ctx context.Context, s host.Store, b *runbundle.Bundle) (runbund
 	return "", nil
 }
 
-func (a *App) showLive(ctx context.Context, b *runbundle.Bundle, standing runbundle.Status, f viewFlags) error {
+func (a *App) showLive(ctx context.Context, s host.Store, b *runbundle.Bundle, standing runbundle.Status, f viewFlags) error {
 	return live.Run(ctx, live.Options{
-		Bundle: b, Step: f.step, Standing: standing, Folds: view.Folds{Full: f.full}, Palette: a.palette(a.o.Stdout), Clock: a.o.Clock,
+		Bundle: b, Step: f.step, Standing: standing,
+		Ask:   func(ctx context.Context, b *runbundle.Bundle) (runbundle.Status, error) { return standingOf(ctx, s, b) },
+		Folds: view.Folds{Full: f.full}, Palette: a.palette(a.o.Stdout), Clock: a.o.Clock,
 		Input: a.o.Stdin, Output: a.o.Stdout, Environ: os.Environ(),
 	})
 }

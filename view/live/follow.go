@@ -31,6 +31,9 @@ type grown struct {
 	now    time.Time
 }
 
+// stands says how the run stands although nothing was recorded.
+type stands struct{ as runbundle.Status }
+
 // tick says that time passed.
 type tick struct{ now time.Time }
 
@@ -38,7 +41,8 @@ type tick struct{ now time.Time }
 type trouble struct{ err error }
 
 // follow tells of the run until it ended or ctx did.
-func follow(ctx context.Context, b *runbundle.Bundle, c clock.Clock, tell func(tea.Msg)) {
+func follow(ctx context.Context, o Options, tell func(tea.Msg)) {
+	b, c := o.Bundle, o.Clock
 	if b.State.Status.Terminal() {
 		return
 	}
@@ -63,8 +67,11 @@ func follow(ctx context.Context, b *runbundle.Bundle, c clock.Clock, tell func(t
 			return
 		}
 		if next != b {
-			b = next
+			b, o.Standing = next, ""
 			tell(grown{b, c.Now()})
+		} else if as := o.ask(ctx, b); as != o.Standing {
+			o.Standing = as
+			tell(stands{as})
 		}
 		if clock.Sleep(ctx, c, breath) != nil {
 			return
@@ -73,6 +80,18 @@ func follow(ctx context.Context, b *runbundle.Bundle, c clock.Clock, tell func(t
 			s.wait(ctx, c)
 		}
 	}
+}
+
+// ask returns how a run stands of which nothing new is recorded.
+func (o Options) ask(ctx context.Context, b *runbundle.Bundle) runbundle.Status {
+	if o.Ask == nil {
+		return o.Standing
+	}
+	as, err := o.Ask(ctx, b)
+	if err != nil {
+		return o.Standing
+	}
+	return as
 }
 
 // signals are what the file system tells of a folder.

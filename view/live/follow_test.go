@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,12 +23,17 @@ type ear struct {
 
 func listen(t *testing.T, r *record) *ear {
 	t.Helper()
+	return listenAs(t, r, Options{})
+}
+
+func listenAs(t *testing.T, r *record, o Options) *ear {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	e := &ear{t: t, msgs: make(chan tea.Msg, 100), done: make(chan struct{}), stop: stop}
-	b := r.read()
+	o.Bundle, o.Clock = r.read(), r.clock
 	go func() {
 		defer close(e.done)
-		follow(ctx, b, r.clock, func(msg tea.Msg) { e.msgs <- msg })
+		follow(ctx, o, func(msg tea.Msg) { e.msgs <- msg })
 	}()
 	t.Cleanup(func() { stop(); <-e.done })
 	return e
@@ -84,6 +90,43 @@ func TestSecondsAreTold(t *testing.T) {
 		pass(t, r, second)
 		if got := hear[tick](e); !got.now.Equal(r.clock.Now()) {
 			t.Errorf("now = %v", got.now)
+		}
+	}
+}
+
+// A process that is killed records nothing, and one that takes its run up does.
+func TestARunThatNobodyRunsIsTold(t *testing.T) {
+	t.Parallel()
+	r := loop(t)
+	asked := make(chan runbundle.Status)
+	var broken error
+	e := listenAs(t, r, Options{Ask: func(context.Context, *runbundle.Bundle) (runbundle.Status, error) {
+		as := <-asked
+		return as, broken
+	}})
+	asked <- ""
+	for _, as := range []runbundle.Status{"", "interrupted", "interrupted", "running"} {
+		pass(t, r, breath)
+		pass(t, r, patience)
+		asked <- as
+	}
+	for _, want := range []runbundle.Status{"interrupted", "running"} {
+		if got := hear[stands](e); got.as != want {
+			t.Errorf("it stands as %q, want %q", got.as, want)
+		}
+	}
+	pass(t, r, breath)
+	broken = errors.New("the store is busy")
+	pass(t, r, patience)
+	asked <- "parked"
+	pass(t, r, breath)
+	r.in("repair", runbundle.NodeEnded{Outcome: runbundle.OutcomeOK, Output: []byte(`{}`)})
+	for {
+		switch msg := (<-e.msgs).(type) {
+		case stands:
+			t.Errorf("after a question that failed it stands as %q", msg.as)
+		case grown:
+			return
 		}
 	}
 }

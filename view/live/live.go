@@ -17,8 +17,8 @@ import (
 	"piworkflows/view"
 )
 
-// Options say what is shown, and where. All fields but Step, Folds and Standing are
-// needed.
+// Options say what is shown, and where. All fields but Step, Folds, Standing and
+// Ask are needed.
 type Options struct {
 	// Bundle is the run as it was read.
 	Bundle *runbundle.Bundle
@@ -28,6 +28,9 @@ type Options struct {
 	// Standing is how the run stands if its record cannot tell; see
 	// view.Replay.Standing.
 	Standing runbundle.Status
+	// Ask, if set, returns Standing anew. It is asked when nothing was recorded for a
+	// while: nobody tells that a process was killed. Its errors change nothing.
+	Ask func(context.Context, *runbundle.Bundle) (runbundle.Status, error)
 	// Palette colours the screen.
 	Palette view.Palette
 	// Clock tells how long things take, and paces what is shown of a run that
@@ -61,7 +64,7 @@ func run(ctx context.Context, o Options, more ...tea.ProgramOption) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		follow(inner, o.Bundle, o.Clock, func(msg tea.Msg) { p.Send(msg) })
+		follow(inner, o, func(msg tea.Msg) { p.Send(msg) })
 	}()
 	_, err = p.Run()
 	stop()

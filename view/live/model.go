@@ -62,6 +62,9 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case grown:
 		m.replay, m.now = m.replay.With(msg.bundle), msg.now
 		return m.at(m.step), nil
+	case stands:
+		m.replay = m.replay.Standing(msg.as)
+		return m.at(m.step), nil
 	case tick:
 		m.now = msg.now
 		return m.reopenWorking(), nil

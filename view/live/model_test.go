@@ -169,6 +169,22 @@ func TestTheCursorGoesWithTheRunUntilItIsMoved(t *testing.T) {
 	}
 }
 
+// A run that nobody runs any more says so, until more of it is recorded.
+func TestARunThatIsLeftIsShown(t *testing.T) {
+	t.Parallel()
+	r := loop(t)
+	s := newStage(t, r, Options{}, 80, 24)
+	s.send(stands{"interrupted"})
+	if screen := s.screen(); !strings.Contains(screen, "interrupted") {
+		t.Errorf("nothing tells that it was interrupted:\n%s", screen)
+	}
+	r.leave("repair", time.Second, runbundle.NodeEnded{Outcome: runbundle.OutcomeOK, Output: []byte(`{}`)})
+	s.send(grown{r.read(), r.clock.Now()})
+	if screen := s.screen(); strings.Contains(screen, "interrupted") {
+		t.Errorf("it goes on:\n%s", screen)
+	}
+}
+
 // A replay stays at its step while the run goes on.
 func TestAStepIsKeptWhileTheRunGoesOn(t *testing.T) {
 	t.Parallel()
