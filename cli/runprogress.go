@@ -68,14 +68,14 @@ func (p *runProgress) hear(e host.RunEvent) {
 		p.linef("run %s", e.RunID)
 	case runbundle.NodeStarted:
 		if detail := view.Plain(said.StatusDetail); detail != "" && node.Role == view.Inner {
-			p.linef("  %s %s  %s", p.palette.Warm("●"), node.StepName(), detail)
+			p.stepf("  %s %s  %s", p.palette.Warm("●"), node.StepName(), detail)
 		}
 	case runbundle.UpdatePublished:
 		p.tracks.Add(e.Event)
 		p.tellTracks(p.news)
 	case runbundle.NodeEnded:
 		p.tellTracks(p.untold)
-		p.linef("  %s %s  %s", view.Mark(said.Outcome, p.palette), node.StepName(), p.palette.Dim(endText(said)))
+		p.stepf("  %s %s  %s", view.Mark(said.Outcome, p.palette), node.StepName(), p.palette.Dim(endText(said)))
 	case runbundle.RunPaused:
 		p.linef("  %s paused", p.palette.Warm("‖"))
 	case runbundle.RunEnded:
@@ -110,6 +110,15 @@ func (p *runProgress) linef(format string, args ...any) {
 	defer p.mu.Unlock()
 	fmt.Fprint(p.app.o.Stderr, p.printed.end())
 	p.app.sayf(format, args...)
+}
+
+// stepf writes the line of a step, cut where the terminal ends.
+func (p *runProgress) stepf(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if p.style.Width > 0 {
+		line = view.Fit(line, p.style.Width)
+	}
+	p.linef("%s", line)
 }
 
 // hearOutput shows a piece of output.

@@ -88,6 +88,14 @@ func TestProgressOfARunFits(t *testing.T) {
 	h := &heard{t: t, p: a.runProgress(nil)}
 	h.progress(0, "k", `"status":"running","label":"`+strings.Repeat("long ", 30)+`"`)
 	golden(t, "screen-progress.txt", errs.String())
+	errs.Reset()
+	h.p.style.Width = 40
+	h.event(time.Second, runbundle.NodeStarted{NodeType: "compute", StatusDetail: strings.Repeat("x", 60)})
+	h.event(time.Second, runbundle.NodeEnded{Outcome: "ok", Output: json.RawMessage(`"` + strings.Repeat("x", 60) + `"`)})
+	want := "  ● a  " + strings.Repeat("x", 32) + "…\n  ✓ a  0ms  \"" + strings.Repeat("x", 26) + "…\n"
+	if _, lines, _ := strings.Cut(errs.String(), "  ●"); "  ●"+lines != want {
+		t.Errorf("lines %q, want %q", "  ●"+lines, want)
+	}
 }
 
 // What the compiler makes of an included workflow is told by the names that the
