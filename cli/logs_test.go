@@ -154,29 +154,56 @@ func TestLogsOfSpoolAndRecord(t *testing.T) {
 }
 
 // A run that nobody runs any more ends the following, although its record does
-// not tell.
+// not tell, and of a process that was killed the row does not either.
 func TestFollowingEndsWithTheProcess(t *testing.T) {
 	t.Parallel()
+	for name, leave := range map[string]func(p *printed) error{
+		"parked": func(p *printed) error { return p.store.ParkRun(t.Context(), p.claim, "") },
+		"killed": func(p *printed) error { return p.w.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPrinted(t)
+			p.prints("a", "1", spool.Stdout, "hello")
+			type answer struct {
+				out, errs string
+				err       error
+			}
+			answers := make(chan answer, 1)
+			go func() {
+				out, errs, err := p.logs(t.Context(), logsFlags{follow: true})
+				answers <- answer{out, errs, err}
+			}()
+			<-p.clock.waits
+			p.clock.Advance(aliveness) // it is held
+			<-p.clock.waits
+			p.must(leave(p))
+			p.clock.Advance(aliveness)
+			got := <-answers
+			if got.out != "a | hello\n" || got.err != nil || !strings.Contains(got.errs, "is running, but no process runs it") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// A run whose process was killed is interrupted before its claim has run out.
+func TestARunWithoutAnOwnerIsInterrupted(t *testing.T) {
+	t.Parallel()
 	p := newPrinted(t)
-	p.prints("a", "1", spool.Stdout, "hello")
-	type answer struct {
-		out, errs string
-		err       error
+	standing := func(want runbundle.Status) {
+		t.Helper()
+		b, err := runbundle.Read(p.w.Dir())
+		p.must(err)
+		if got, err := standingOf(t.Context(), p.store, b); got != want || err != nil {
+			t.Errorf("it stands as %q, %v; want %q", got, err, want)
+		}
 	}
-	answers := make(chan answer, 1)
-	go func() {
-		out, errs, err := p.logs(t.Context(), logsFlags{follow: true})
-		answers <- answer{out, errs, err}
-	}()
-	<-p.clock.waits
-	p.clock.Advance(aliveness) // it is held
-	<-p.clock.waits
+	standing("")
+	p.must(p.w.Close())
+	standing(host.StatusInterrupted)
 	p.must(p.store.ParkRun(t.Context(), p.claim, ""))
-	p.clock.Advance(aliveness)
-	got := <-answers
-	if got.out != "a | hello\n" || got.err != nil || !strings.Contains(got.errs, "is running, but no process runs it") {
-		t.Errorf("%+v", got)
-	}
+	standing("parked")
 }
 
 func TestFollowingIsInterrupted(t *testing.T) {

@@ -228,5 +228,9 @@ func (l *logs) held(ctx context.Context) bool {
 		return true
 	}
 	row, err := l.store.Run(ctx, l.bundle.State.RunID)
-	return err != nil || row.Holder != "" || row.Status == runqueue.Queued
+	if err != nil || row.Status == runqueue.Queued {
+		return true
+	}
+	owned, err := runbundle.Owned(l.bundle.Dir)
+	return row.Holder != "" && (owned || err != nil)
 }

@@ -115,7 +115,13 @@ func standingOf(ctx context.Context, s host.Store, b *runbundle.Bundle) (runbund
 	if status := host.RunStatus(row, b); status != statusOf(b) {
 		return runbundle.Status(status), nil
 	}
-	return "", nil
+	if b.State.Status.Terminal() {
+		return "", nil
+	}
+	if owned, err := runbundle.Owned(b.Dir); owned || err != nil {
+		return "", err
+	}
+	return host.StatusInterrupted, nil // the row shows it once the claim runs out
 }
 
 func (a *App) showLive(ctx context.Context, s host.Store, b *runbundle.Bundle, standing runbundle.Status, f viewFlags) error {

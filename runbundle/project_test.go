@@ -244,9 +244,17 @@ func TestBundleHasOneOwner(t *testing.T) {
 	b := newBundle(t)
 	w := b.create(t)
 	w.add(b.init().Started())
+	owned := func(want bool) {
+		t.Helper()
+		if got, err := runbundle.Owned(b.dir()); got != want || err != nil {
+			t.Errorf("owned %v, %v", got, err)
+		}
+	}
+	owned(true)
 	if _, err := runbundle.MarkInterrupted(t.Context(), b.options, b.dir(), "gone"); !errors.Is(err, oslock.ErrHeld) {
 		t.Fatalf("MarkInterrupted: %v", err)
 	}
+	defer owned(false)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

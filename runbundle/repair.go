@@ -66,6 +66,16 @@ func Open(ctx context.Context, o Options, dir string, admit func(*Bundle) error)
 	return w, nil
 }
 
+// Owned reports whether a process writes a bundle now, which is known at once when
+// that process dies. It is a look: the answer may be old when it arrives.
+func Owned(dir string) (bool, error) {
+	held, err := oslock.HeldDir(dir)
+	if err != nil {
+		return false, fmt.Errorf("look for the owner of bundle %s: %w", dir, err)
+	}
+	return held, nil
+}
+
 // adopt becomes the owner of an existing bundle and repairs it. A run that has
 // not ended must be admitted, if there is somebody to ask.
 func adopt(ctx context.Context, o Options, dir string, admit func(*Bundle) error) (*Writer, error) {

@@ -15,6 +15,9 @@ import (
 // no file is left by a process that dies.
 func TryLockDir(dir string) (*Lock, error) { return try(dir, true, flock.SetFlag(os.O_RDONLY)) }
 
+// HeldDir is [Held] for a folder.
+func HeldDir(dir string) (bool, error) { return Held(dir) }
+
 // Remove removes the lock file and releases the lock, in an order that leaves
 // no moment in which two processes hold locks for the same path.
 func (l *Lock) Remove() error {

@@ -17,6 +17,9 @@ const dirLock = "owner.lock"
 // is removed.
 func TryLockDir(dir string) (*Lock, error) { return TryLock(filepath.Join(dir, dirLock)) }
 
+// HeldDir is [Held] for a folder.
+func HeldDir(dir string) (bool, error) { return Held(filepath.Join(dir, dirLock)) }
+
 // Remove releases the lock and removes its file. Windows keeps an open file, so
 // the order is the other way round than elsewhere; it also refuses to remove a
 // file that somebody opened meanwhile, so that a new holder keeps its file, and
