@@ -36,9 +36,12 @@ func TestAnAnswerStartsTheContinuation(t *testing.T) {
 		t.Errorf("the parent is %s, want %s", status, host.StatusAnswered)
 	}
 
-	_, err = w.answer(t, parent, `"refused"`) // that it was answered counts first
-	if taken := wantError[*runqueue.ContinuedError](t, err); *taken != (runqueue.ContinuedError{RunID: parent, ContinuedBy: result.RunID}) {
-		t.Errorf("error %+v", taken)
+	_, answered := w.answer(t, parent, `"refused"`) // that it was answered counts first
+	_, resumed := w.resume(t, parent)
+	for _, err := range []error{answered, resumed} {
+		if taken := wantError[*runqueue.ContinuedError](t, err); *taken != (runqueue.ContinuedError{RunID: parent, ContinuedBy: result.RunID}) {
+			t.Errorf("error %+v", taken)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ type ResumeOptions struct {
 // gone, in this process, and waits for its end as RunWorkflow does. No recorded
 // step runs again. The run stays resumable if it is refused: a *runqueue.HeldError
 // while its process lives, a *runbundle.EndedError or *runqueue.EndedError, a
-// *runqueue.ChildRunError, a *NotRecordedError, and the errors of engine.Resume.
+// *runqueue.ContinuedError if it was answered, a *runqueue.ChildRunError, a *NotRecordedError, and the errors of engine.Resume.
 func ResumeRun(ctx context.Context, o Options, store Store, runID string, r ResumeOptions) (engine.Result, error) {
 	o = o.withDefaults()
 	s, err := adopt(ctx, o, store, runID)
@@ -43,7 +43,7 @@ func ResumeRun(ctx context.Context, o Options, store Store, runID string, r Resu
 func adopt(ctx context.Context, o Options, store Store, runID string) (*solo, error) {
 	claim, err := store.AdoptRun(ctx, runID, lease.DefaultDuration)
 	if ended, ok := errors.AsType[*runqueue.EndedError](err); ok {
-		return nil, o.ended(ended)
+		return nil, o.ended(ctx, store, ended)
 	}
 	if err != nil {
 		return nil, err
@@ -51,8 +51,12 @@ func adopt(ctx context.Context, o Options, store Store, runID string) (*solo, er
 	return &solo{options: o, store: redacted(store), engine: engine.New(o.engine()), runID: runID, claim: claim}, nil
 }
 
-// ended says how a run ended, if that can be read.
-func (o Options) ended(row *runqueue.EndedError) error {
+// ended says where a run goes on that was answered, or how it ended if that can be
+// read.
+func (o Options) ended(ctx context.Context, store Store, row *runqueue.EndedError) error {
+	if now, err := store.Run(ctx, row.RunID); err == nil && now.ContinuedBy != "" {
+		return &runqueue.ContinuedError{RunID: row.RunID, ContinuedBy: now.ContinuedBy}
+	}
 	b, err := runbundle.Read(o.bundle(row.RunID))
 	if err != nil || !b.State.Status.Terminal() || row.Status == string(runqueue.Cancelled) {
 		return row
