@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +30,7 @@ type answer struct {
 }
 
 var release = &workflow.Definition{
-	Name: "release", Revision: "1", StartAt: "notes",
+	Name: "release", Revision: "1", Input: check, StartAt: "notes",
 	Nodes: []workflow.Node{
 		workflow.Compute{ID: "notes", Run: notes},
 		workflow.Checkpoint{ID: "approve", Run: question},
@@ -47,11 +48,19 @@ var release = &workflow.Definition{
 	},
 }
 
+// check sees what starts the run, and then the answer: what it refuses does not
+// count, and can be given again.
+func check(_ context.Context, input json.RawMessage) (json.RawMessage, error) {
+	var r request
+	var a answer
+	if json.Unmarshal(input, &r) == nil && r.Version != "" || json.Unmarshal(input, &a) == nil && a.By != "" {
+		return input, nil
+	}
+	return nil, errors.New(`start with a version, {"version":"1.2.0"}, and answer who you are, {"approve":true,"by":"Ada"}`)
+}
+
 func notes(_ context.Context, c *workflow.Context) (any, error) {
 	r, err := workflow.InputAs[request](c)
-	if err == nil && r.Version == "" {
-		err = errors.New(`give a version, for example {"version":"1.2.0"}`)
-	}
 	return "Release " + r.Version, err
 }
 
@@ -63,11 +72,7 @@ func question(_ context.Context, c *workflow.Context) (any, error) {
 
 // read is the first node of the continuation, whose input is the answer.
 func read(_ context.Context, c *workflow.Context) (any, error) {
-	a, err := workflow.InputAs[answer](c)
-	if err == nil && a.By == "" {
-		err = errors.New(`the answer must say who gives it: {"approve":true,"by":"Ada"}`)
-	}
-	return a, err
+	return workflow.InputAs[answer](c)
 }
 
 func publish(_ context.Context, c *workflow.Context) (any, error) { return told(c, "published by %s") }

@@ -34,6 +34,17 @@ func TestTheAnswerDecides(t *testing.T) {
 	}
 }
 
+// What says nothing is no answer, and the run waits on.
+func TestAnAnswerThatSaysNothingDoesNotCount(t *testing.T) {
+	t.Parallel()
+	p := try.New(t, program())
+	run := waiting(t, p)
+	if _, errs, code := p.Try("", "answer", run, "maybe"); code != 2 || !strings.Contains(errs, "answer who you are") {
+		t.Errorf("code %d: %s", code, errs)
+	}
+	p.Run("answer", run, `{"approve":true,"by":"Ada"}`)
+}
+
 func TestARunIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	p := try.New(t, program())
