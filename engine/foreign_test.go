@@ -1,21 +1,13 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"piworkflows/engine"
-	"piworkflows/runbundle"
-	"piworkflows/workflow"
 )
 
 // foreign reads bundles as a program does that knows nothing of this one: it
@@ -24,109 +16,6 @@ import (
 type foreign struct {
 	t   *testing.T
 	dir string
-}
-
-// shape is what an object must have: its fields, each with its kind; one that may
-// be missing has a question mark.
-type shape map[string]string
-
-var (
-	aTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
-
-	statuses  = []string{"running", "waiting", "completed", "failed", "timed_out", "cancelled"}
-	outcomes  = []string{"ok", "failed", "timed_out", "cancelled"}
-	nodeKinds = []string{"agent", "compute", "notify", "action", "checkpoint"}
-
-	attemptShape = shape{
-		"attemptId": "string", "nodeId": "string", "nodeType": "nodeType", "outcome": "outcome", "startedAt": "time", "finishedAt": "time",
-		"error": "string?",
-	}
-	manifestShape = shape{
-		"schema": "string", "runId": "string", "workflowName": "string", "runTitle": "string?", "startedAt": "time", "finishedAt": "time?",
-		"status": "status", "traceSchema": "string", "workflowSource": "object?", "workflowSources": "array?", "definitionDigest": "string?",
-		"paths": "object",
-	}
-	stateShape = shape{
-		"schema": "string", "traceSeq": "count", "runId": "string", "workflowName": "string", "startedAt": "time", "updatedAt": "time",
-		"finishedAt": "time?", "status": "status", "input": "any", "outputs": "object", "results": "object", "steps": "array", "updates": "array",
-		"paused": "true?", "currentNode": "string?", "currentAttemptId": "string?", "currentNodeStartedAt": "time?", "statusDetail": "string?",
-		"waitingOn": "string?", "finalOutput": "any?", "error": "string?", "parentRunId": "string?", "carriedStepCount": "count?",
-	}
-	receiptShape = shape{
-		"actionType": "string", "command": "string?", "args": "strings?", "cwd": "string?", "exitCode": "any?", "signal": "any?", "durationMs": "count?",
-	}
-	updateShape = shape{
-		"updateId": "string", "seq": "count", "at": "time", "runId": "string", "nodeId": "string", "attemptId": "string", "type": "string",
-		"key": "string", "data": "object",
-	}
-	nodeShape = shape{
-		"nodeType": "nodeType", "mountPath": "strings?", "localNodeId": "string?", "includeTransition": "string?", "timeoutMs": "any?",
-		"statusDetail": "string?", "expectedOutput": "string?", "summary": "string?", "actionExecution": "string?",
-	}
-	mountShape = shape{"mountPath": "strings", "workflowName": "string", "entryNode": "string", "exits": "object", "maxSteps": "count?"}
-	eventShape = shape{
-		"seq": "count", "at": "time", "runId": "string", "scope": "string", "type": "string", "payload": "object", "nodeId": "string?",
-		"attemptId": "string?",
-	}
-	rangeShape = shape{"firstEntryId": "string", "lastEntryId": "string"}
-)
-
-// fits reports whether a value is of a kind.
-func fits(kind string, v any) bool {
-	text, isText := v.(string)
-	number, isNumber := v.(float64)
-	list, isList := v.([]any)
-	_, isObject := v.(map[string]any)
-	switch kind {
-	case "any":
-		return true
-	case "string":
-		return isText
-	case "time":
-		return aTime.MatchString(text)
-	case "count":
-		return isNumber && number >= 0 && number == float64(int64(number))
-	case "true":
-		return v == true
-	case "object":
-		return isObject
-	case "array":
-		return isList
-	case "strings":
-		return isList && !slices.ContainsFunc(list, func(v any) bool { _, is := v.(string); return !is })
-	case "status":
-		return slices.Contains(statuses, text)
-	case "outcome":
-		return slices.Contains(outcomes, text)
-	case "nodeType":
-		return slices.Contains(nodeKinds, text)
-	}
-	return false
-}
-
-func (f foreign) check(what string, v any, want shape) map[string]any {
-	f.t.Helper()
-	doc, isObject := v.(map[string]any)
-	if !isObject {
-		f.t.Errorf("%s is %v", what, v)
-	}
-	for field, kind := range want {
-		kind, optional := strings.CutSuffix(kind, "?")
-		value, there := doc[field]
-		if !there && !optional || there && !fits(kind, value) {
-			f.t.Errorf("%s: %s is %v, want a %s", what, field, value, kind)
-		}
-	}
-	return doc
-}
-
-// also is a shape with more fields.
-func (s shape) also(more ...string) shape {
-	all := maps.Clone(s)
-	for i := 0; i < len(more); i += 2 {
-		all[more[i]] = more[i+1]
-	}
-	return all
 }
 
 func (f foreign) open(name string) any {
@@ -217,6 +106,7 @@ func (f foreign) trace() (lines int) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	var order attempts
 	for line := range strings.Lines(string(text)) {
 		lines++
 		var v any
@@ -228,8 +118,54 @@ func (f foreign) trace() (lines int) {
 		if _, has := e["attemptId"]; e["seq"] != float64(lines) || has != within {
 			f.t.Errorf("event %d: %v", lines, e)
 		}
+		if problem := order.add(e["type"].(string), fmt.Sprint(e["attemptId"])); problem != "" {
+			f.t.Errorf("event %d, %v: %s", lines, e["type"], problem)
+		}
 	}
 	return lines
+}
+
+// attempts follow the order of the events. Spec: run bundle format, trace.ndjson.
+type attempts struct {
+	begun []string
+	// now is the attempt that works, ended that the run did.
+	now   string
+	ended bool
+}
+
+// add returns what is wrong with an event after those before it.
+func (a *attempts) add(kind, attempt string) string {
+	if a.ended {
+		return "something follows the end of the run"
+	}
+	switch kind {
+	case "node_started":
+		if a.now != "" || slices.Contains(a.begun, attempt) {
+			return "an attempt begins twice, or within another one"
+		}
+		a.begun, a.now = append(a.begun, attempt), attempt
+	case "agent_prompt_sent", "update_published":
+		if attempt != a.now {
+			return "it is of no attempt that works"
+		}
+	case "node_finished", "node_failed":
+		if attempt != a.now {
+			return "it ends no attempt that works"
+		}
+		a.now = ""
+	case "include_entered", "include_exited", "run_paused":
+		if a.now != "" {
+			return "an attempt works"
+		}
+	case "run_resumed": // what worked before it has no end
+		a.now = ""
+	case "run_completed", "run_waiting", "run_failed", "run_timed_out", "run_cancelled", "run_interrupted":
+		a.ended = true
+		if a.now != "" && kind != "run_interrupted" {
+			return "an attempt has no end"
+		}
+	}
+	return ""
 }
 
 // settled checks that a run that ended looks so to who waits for it, and that one
@@ -254,70 +190,5 @@ func (f foreign) settled(m, s map[string]any, lines int) {
 		if _, has := s[field]; has != slices.Contains(on, s["status"].(string)) {
 			f.t.Errorf("status %v, %s: %v", s["status"], field, has)
 		}
-	}
-}
-
-// Every kind of run opens in readers that were written for the format.
-func TestBundlesOpenInForeignReaders(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("long ", 2000)
-	ends := func(run workflow.Func) func(*rig) engine.Result {
-		return func(r *rig) engine.Result { result, _ := r.run(flow(compute("a", run))); return result }
-	}
-	stops := func(at runbundle.EventType, stop func(*engine.Run)) func(*rig) engine.Result {
-		return func(r *rig) engine.Result {
-			r.at(at, 2, stop)
-			return r.begin(flow(compute("a", gives(1, nil)), compute("b", gives(2, nil)), compute("c", gives(3, nil)))).Wait()
-		}
-	}
-	tests := map[string]struct {
-		run    func(r *rig) engine.Result
-		status runbundle.Status
-	}{
-		"every kind of node": {func(r *rig) engine.Result {
-			result, _ := r.run(tour(t, r, func(string) {}))
-			return result
-		}, runbundle.Waiting},
-		"a continuation": {func(r *rig) engine.Result {
-			r.run(asking())
-			result, _ := r.finish(r.answer(asking(), `"yes"`))
-			return result
-		}, runbundle.Completed},
-		"loops in loops": {func(r *rig) engine.Result {
-			result, _ := r.run(workshop(mending(inspection())))
-			return result
-		}, runbundle.Completed},
-		"updates": {func(r *rig) engine.Result {
-			result, _ := r.run(flow(acts(func(ctx context.Context, c *workflow.Context) error {
-				_, err := c.Publish(ctx, note("a", 1))
-				return err
-			})))
-			return result
-		}, runbundle.Completed},
-		"long texts":      {ends(gives(map[string]string{"text": long, "$artifact": "mine"}, nil)), runbundle.Completed},
-		"a long failure":  {ends(gives(nil, errors.New(long))), runbundle.Failed},
-		"a timeout":       {ends(gives(nil, &engine.TimeoutError{})), runbundle.TimedOut},
-		"a cancellation":  {stops(runbundle.EventNodeStarted, (*engine.Run).Cancel), runbundle.Cancelled},
-		"an interruption": {stops(runbundle.EventNodeStarted, func(r *engine.Run) { r.Interrupt("stop") }), runbundle.Failed},
-		"parked":          {stops(runbundle.EventNodeStarted, (*engine.Run).Park), runbundle.Running},
-		"parked while held": {func(r *rig) engine.Result {
-			r.at(runbundle.EventNodeStarted, 1, (*engine.Run).Pause)
-			r.at(runbundle.EventRunPaused, 1, (*engine.Run).Park)
-			return r.begin(flow(compute("a", gives(1, nil)), compute("b", gives(2, nil)))).Wait()
-		}, runbundle.Running},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t)
-			result := test.run(r)
-			if result.Status != test.status {
-				t.Fatalf("the run is %+v", result)
-			}
-			s := foreign{t, filepath.Join(r.options.RunsDir, result.RunID)}.read()
-			if s["status"] != string(test.status) {
-				t.Errorf("read as %v", s["status"])
-			}
-		})
 	}
 }
