@@ -217,10 +217,12 @@ const patience = 20 * time.Second
 
 func await[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-ctx.Done():
 		t.Fatal("nothing happened")
 		panic("unreachable")
 	}
@@ -256,16 +258,19 @@ func mustMkdir(t *testing.T, dir string) {
 }
 
 // advanceUntil moves the clock on, second by second, until a value arrives. It is
-// not so fast that nobody could renew a lease.
+// not so fast that nobody could renew a lease: what a host does between two
+// seconds takes real time, and no signal tells that it is through.
 func advanceUntil[T any](t *testing.T, c *clocktest.Manual, values <-chan T) T {
 	t.Helper()
-	deadline, second := time.After(patience), time.NewTicker(5*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	second := time.NewTicker(5 * time.Millisecond) //nolint:forbidigo // see above
 	defer second.Stop()
 	for {
 		select {
 		case v := <-values:
 			return v
-		case <-deadline:
+		case <-ctx.Done():
 			t.Fatal("nothing happened")
 		case <-second.C:
 			c.Advance(time.Second)
