@@ -22,6 +22,14 @@ const (
 // environment variable PI_WORKFLOWS_STRESS is set. rapid's flags apply.
 func Run(t *testing.T, h storetest.Harness) {
 	t.Helper()
+	t.Run("operations on keys follow the rules", func(t *testing.T) {
+		t.Parallel()
+		followRules(t, h, keysFollowRules)
+	})
+	t.Run("operations on runs follow the rules", func(t *testing.T) {
+		t.Parallel()
+		followRules(t, h, runsFollowRules)
+	})
 	t.Run("histories are linearizable", func(t *testing.T) {
 		t.Parallel()
 		linearizable(t, h)
