@@ -329,3 +329,26 @@ func TestEveryPassHasOneRecord(t *testing.T) {
 		}
 	}
 }
+
+// A controller that cannot do its work leaves that of the others alone.
+func TestABadControllerDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.put("k", `1`)
+	bad := &controller.Definition{
+		Name:      "a-bad-one",
+		Reconcile: func(context.Context, *controller.Pass, controller.Raw) (controller.RawResult, error) { panic("bad") },
+	}
+	theirs := controller.Ref{Controller: bad.Name, Key: "k"}
+	if _, err := w.store.Put(t.Context(), controller.Put{Ref: theirs, Spec: json.RawMessage(`1`)}); err != nil {
+		t.Fatal(err)
+	}
+	m := w.manager(nil, bad, define(answering(controller.Settled(nothing), nil)))
+	w.once(m)
+	w.once(m)
+	w.expectQueue("k", controller.QueueNone, 0, 0)
+	row, err := w.store.Queue(t.Context(), theirs)
+	if err != nil || row.ConsecutiveErrors != 1 || row.State != controller.QueueDelayed {
+		t.Errorf("the bad one: %+v, %v", row, err)
+	}
+}

@@ -17,6 +17,9 @@ func TestCanonical(t *testing.T) {
 		// Keys sort by UTF-16 code units: the emoji is a surrogate pair and so
 		// comes before U+FB33 (RFC 8785, section 3.2.3).
 		{`{"\ufb33":1,"\ud83d\ude00":2,"\u20ac":3,"1":4,"\r":5}`, "{\"\\r\":5,\"1\":4,\"€\":3,\"😀\":2,\"\ufb33\":1}"},
+		// JavaScript moves keys that look like numbers to the front and takes __proto__
+		// for something else; here they are keys like every other.
+		{`{"a":0,"2":1,"10":2,"__proto__":{"b":1},"constructor":3}`, `{"10":2,"2":1,"__proto__":{"b":1},"a":0,"constructor":3}`},
 	}
 	for _, test := range tests {
 		got, err := canonical.Canonical([]byte(test.text))
