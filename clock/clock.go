@@ -4,6 +4,7 @@ package clock
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -74,6 +75,35 @@ func WithTimeoutCause(parent context.Context, c Clock, d time.Duration, cause er
 	return ctx, func() {
 		cancel(context.Canceled)
 		<-done
+	}
+}
+
+// AfterFunc calls f in a goroutine of its own once d has passed on c. The function
+// that it returns prevents that and reports whether it did; it does not wait for
+// an f that has begun. Call it always: it releases the timer.
+func AfterFunc(c Clock, d time.Duration, f func()) (stop func() bool) {
+	if c == System() { // it needs no goroutine to wait
+		return time.AfterFunc(d, f).Stop
+	}
+	timer := c.NewTimer(d)
+	quit := make(chan struct{})
+	var decided atomic.Bool
+	go func() {
+		select {
+		case <-timer.C():
+			if decided.CompareAndSwap(false, true) {
+				f()
+			}
+		case <-quit:
+		}
+	}()
+	return func() bool {
+		prevented := decided.CompareAndSwap(false, true)
+		if prevented {
+			timer.Stop()
+			close(quit)
+		}
+		return prevented
 	}
 }
 

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -22,6 +23,20 @@ func linked(parent, other context.Context, cause error) (context.Context, contex
 	})
 	return ctx, func() {
 		unlink()
+		cancel(context.Canceled)
+	}
+}
+
+// bounded returns the context of the reconciler: it ends with the claim, with a
+// stop, or at the deadline.
+func (p *passRun) bounded(held, stop context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(held)
+	timeout := cmp.Or(p.definition.Timeout, DefaultTimeout)
+	disarm := clock.AfterFunc(p.o.Clock, timeout, func() { cancel(&TimeoutError{Ref: p.claim.Ref, Timeout: timeout}) })
+	unlink := context.AfterFunc(stop, func() { cancel(context.Cause(stop)) })
+	return ctx, func() {
+		unlink()
+		disarm()
 		cancel(context.Canceled)
 	}
 }

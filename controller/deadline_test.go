@@ -137,8 +137,8 @@ func TestRenewalKeepsALongPassAndEndsAtItsDeadline(t *testing.T) {
 	m := w.manager(nil, d)
 	wait := w.goOnce(m)
 	<-s.entered
-	for range 9 { // three times the lease
-		w.awaitTimers(3)
+	for n := range 9 { // three times the lease
+		w.awaitTimers(min(2+n, 3))
 		w.clock.Advance(lease.DefaultRenewal)
 		<-renewed
 	}
@@ -155,8 +155,8 @@ func TestRenewalKeepsALongPassAndEndsAtItsDeadline(t *testing.T) {
 	<-s.late
 }
 
-// awaitTimers waits until the pass has armed its deadline, its renewal and
-// the end of its lease, and what else a test expects.
+// awaitTimers waits until the pass has armed its deadline, its renewal, once that
+// was renewed the end of its lease, and what else a test expects.
 func (w *world) awaitTimers(n int) {
 	w.t.Helper()
 	if err := w.clock.AwaitTimers(w.t.Context(), n); err != nil {
@@ -176,7 +176,7 @@ func TestALostClaimEndsThePass(t *testing.T) {
 	}))
 	wait := w.goOnce(m)
 	<-entered
-	w.awaitTimers(3)
+	w.awaitTimers(2)
 	w.clock.Advance(lease.DefaultDuration) // as if this machine had slept
 	wait()
 	if got := w.logs.await(t, "pass"); got["outcome"] != "lost" {

@@ -52,10 +52,13 @@ func (m *Manager) next(stop context.Context) error {
 // work runs passes as long as there is something due. Workers claim for
 // themselves, beside each other, so that their transactions share commits.
 func (m *Manager) work(stop context.Context, claim *Claim) {
+	next, _ := m.o.Store.(FinishClaimer)
 	for claim != nil {
 		// The error has been logged with the pass; its claim runs out by itself.
-		_ = m.newPass(claim).run(stop)
-		claim = m.another(stop)
+		claim, _ = m.newPass(claim).run(stop, next)
+		if next == nil {
+			claim = m.another(stop)
+		}
 	}
 }
 

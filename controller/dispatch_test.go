@@ -141,7 +141,7 @@ func TestFinishIsTriedAgain(t *testing.T) {
 	wait := w.goOnce(m)
 	for range 2 {
 		w.logs.await(t, "store failed, trying again")
-		w.awaitTimers(4) // renewal, end of the lease, bound of the finish, pause
+		w.awaitTimers(3) // renewal, bound of the finish, pause
 		w.clock.Advance(time.Second)
 	}
 	wait()
@@ -169,7 +169,7 @@ func TestAStoreThatTakesNoEndLosesTheClaimOnly(t *testing.T) {
 		done <- err
 	}()
 	w.logs.await(t, "store failed, trying again")
-	w.awaitTimers(4)
+	w.awaitTimers(3)
 	w.clock.Advance(time.Minute)
 	if err := <-done; !errors.Is(err, down) {
 		t.Errorf("RunOnce = %v", err)

@@ -72,9 +72,12 @@ func (p *passRun) learn(r EffectRecord) {
 	defer p.mu.Unlock()
 	if r.State.Final() {
 		delete(p.inDoubt, r.Key)
-	} else {
-		p.inDoubt[r.Key] = r
+		return
 	}
+	if p.inDoubt == nil {
+		p.inDoubt = map[string]EffectRecord{}
+	}
+	p.inDoubt[r.Key] = r
 }
 
 // doubt says which effect is unfinished although the pass tried to finish it;
@@ -152,6 +155,9 @@ func canonicalValue(what string, v any) (json.RawMessage, error) {
 func (p *passRun) enter(ctx, pass context.Context) (context.Context, context.CancelFunc, error) {
 	if err := p.live(ctx, pass); err != nil {
 		return nil, nil, err
+	}
+	if ctx == pass {
+		return ctx, func() {}, nil
 	}
 	ctx, cancel := linked(ctx, pass, nil)
 	return ctx, cancel, nil

@@ -73,7 +73,8 @@ func (m *Manager) RunOnce(ctx context.Context) (bool, error) {
 	}
 	stop, cancel := stopping(ctx)
 	defer cancel()
-	return true, m.newPass(claim).run(stop)
+	_, err = m.newPass(claim).run(stop, nil)
+	return true, err
 }
 
 // Stats counts the passes of a manager.

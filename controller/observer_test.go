@@ -168,7 +168,7 @@ func TestAnObserverHearsOfALostClaimAndAnAbandonedReconciler(t *testing.T) {
 	w.put("k", `1`)
 	wait := w.goOnce(m)
 	<-entered
-	w.awaitTimers(3)
+	w.awaitTimers(2)
 	w.clock.Advance(10 * time.Minute) // as if this machine had slept
 	wait()
 	close(release)

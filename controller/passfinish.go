@@ -7,15 +7,18 @@ import (
 	"piworkflows/lease"
 )
 
+// lastFinish stores the end of a pass that nothing follows in its worker.
+func (p *passRun) lastFinish(ctx context.Context, f Finish) (Finished, error) {
+	return p.o.Store.Finish(ctx, p.claim, f)
+}
+
 // finish stores the end of the pass. A store that fails is asked again while
 // the claim holds, but not while the manager stops.
-func (p *passRun) finish(stop, held context.Context, e ending) error {
+func (p *passRun) finish(stop, held context.Context, e ending, store func(context.Context, Finish) (Finished, error)) error {
 	ctx, cancel := p.detached(held)
 	defer cancel()
-	patient, unlink := linked(ctx, stop, nil)
-	defer unlink()
 	for failures := 1; ; failures++ {
-		done, err := p.o.Store.Finish(ctx, p.claim, e.finish)
+		done, err := store(ctx, e.finish)
 		switch {
 		case err == nil:
 			if !done.Requeued {
@@ -31,11 +34,18 @@ func (p *passRun) finish(stop, held context.Context, e ending) error {
 			continue
 		}
 		lost := errors.Is(context.Cause(held), lease.ErrLost)
-		if stop.Err() != nil || lost || p.pause(patient, "finish a pass", err, failures) != nil {
+		if stop.Err() != nil || lost || p.pauseFinish(ctx, stop, err, failures) != nil {
 			p.report(PassUnrecorded, errors.Join(err, e.err), Finished{})
 			return err
 		}
 	}
+}
+
+// pauseFinish waits before the end of the pass is stored once more.
+func (p *passRun) pauseFinish(ctx, stop context.Context, err error, failures int) error {
+	ctx, unlink := linked(ctx, stop, nil)
+	defer unlink()
+	return p.pause(ctx, "finish a pass", err, failures)
 }
 
 // refused reports whether the store will never take the write.

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"piworkflows/clock"
 	"piworkflows/lease"
 )
 
@@ -35,18 +33,22 @@ type passRun struct {
 }
 
 func (m *Manager) newPass(c *Claim) *passRun {
-	p := &passRun{Manager: m, claim: c, began: m.o.Clock.Now(), resource: c.Resource, inDoubt: map[string]EffectRecord{}}
+	p := &passRun{Manager: m, claim: c, began: m.o.Clock.Now(), resource: c.Resource}
 	p.info = PassInfo{Ref: c.Ref, Generation: c.Resource.Metadata.Generation, ReconcileID: uuid.NewString()}
 	// The store claims only for names it was given, so this one is known.
 	p.definition = m.definitions.byName[c.Ref.Controller]
-	p.log = m.o.Logger.With("controller", c.Ref.Controller, "key", c.Ref.Key,
-		"generation", p.info.Generation, "reconcileId", p.info.ReconcileID)
+	p.log = m.o.Logger
+	if p.log.Enabled(context.Background(), slog.LevelError) { // somebody hears it
+		p.log = p.log.With("controller", c.Ref.Controller, "key", c.Ref.Key,
+			"generation", p.info.Generation, "reconcileId", p.info.ReconcileID)
+	}
 	return p
 }
 
-// run works the claim off. Its error is one of the store: the claim runs out
-// by itself then.
-func (p *passRun) run(stop context.Context) error {
+// run works the claim off, and claims the next key for the same worker if the
+// store can do so with the end of this pass. Its error is one of the store: the
+// claim runs out by itself then.
+func (p *passRun) run(stop context.Context, next FinishClaimer) (*Claim, error) {
 	p.o.Observer.Observe(PassStarted{
 		PassInfo: p.info, Lane: p.claim.Lane, Waited: p.claim.Waited, Again: p.claim.ConsecutiveErrors+p.claim.Retries > 0,
 	})
@@ -56,9 +58,24 @@ func (p *passRun) run(stop context.Context) error {
 	if a.overdue() {
 		release()
 	}
-	err := p.finish(stop, held, p.paced(p.end(a)))
-	p.leave(a)
-	return err
+	e := p.paced(p.end(a))
+	if next == nil || a.late != nil || stop.Err() != nil {
+		err := p.finish(stop, held, e, p.lastFinish)
+		p.leave(a)
+		return nil, err
+	}
+	room := p.slots.extend(p.claim.Ref.Controller)
+	var claim *Claim
+	err := p.finish(stop, held, e, func(ctx context.Context, f Finish) (done Finished, err error) {
+		done, claim, err = next.FinishAndClaim(ctx, p.claim, f, room, p.o.Lease)
+		return done, err
+	})
+	if claim == nil {
+		p.slots.cancel(room)
+		return nil, err
+	}
+	p.slots.take(room, claim.Ref.Controller)
+	return claim, err
 }
 
 func (p *passRun) renewal() lease.Renewal {
@@ -89,11 +106,8 @@ func (p *passRun) reconcile(stop, held context.Context) answer {
 	if stop.Err() != nil {
 		return answer{err: ErrStopped, cause: ErrStopped}
 	}
-	timeout := cmp.Or(p.definition.Timeout, DefaultTimeout)
-	ctx, cancel := clock.WithTimeoutCause(held, p.o.Clock, timeout, &TimeoutError{Ref: p.claim.Ref, Timeout: timeout})
+	ctx, cancel := p.bounded(held, stop)
 	defer cancel()
-	ctx, unlink := linked(ctx, stop, nil)
-	defer unlink()
 	done := make(chan answer, 1)
 	go p.call(ctx, done)
 	a := p.await(ctx, done)

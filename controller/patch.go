@@ -33,6 +33,9 @@ func newWrite(r Raw, p Patch[json.RawMessage], now time.Time) (*Write, error) {
 			return nil, fmt.Errorf("controller status: %w", err)
 		}
 	}
+	if p.Conditions == nil && p.ControllerStatus == nil {
+		return w, nil // as large as it was
+	}
 	return w, w.checkSize(r.Status.WorkflowRun)
 }
 

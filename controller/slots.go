@@ -16,6 +16,7 @@ type slots struct {
 	workers int
 	busy    int
 	limits  map[string]int
+	names   []string // of limits, sorted
 	// placed counts claims, passes and abandoned reconcilers by controller.
 	placed    map[string]int
 	abandoned map[string]int
@@ -25,7 +26,10 @@ type slots struct {
 }
 
 func newSlots(workers int, limits map[string]int) *slots {
-	s := &slots{workers: workers, limits: limits, placed: map[string]int{}, abandoned: map[string]int{}}
+	s := &slots{
+		workers: workers, limits: limits, names: slices.Sorted(maps.Keys(limits)),
+		placed: map[string]int{}, abandoned: map[string]int{},
+	}
 	s.freed, s.signal = context.WithCancel(context.Background())
 	return s
 }
@@ -43,7 +47,7 @@ func (s *slots) room() []string {
 		return nil
 	}
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(s.limits)) {
+	for _, name := range s.names {
 		if s.placed[name] < s.limits[name] {
 			names = append(names, name)
 		}
@@ -65,9 +69,27 @@ func (s *slots) reserve() ([]string, context.Context) {
 	return names, s.freed
 }
 
+// extend is reserve for the worker of a pass that is about to end: the claim that
+// follows may have its worker and its place.
+func (s *slots) extend(own string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for _, name := range s.names {
+		if name == own || s.placed[name] < s.limits[name] {
+			names = append(names, name)
+			s.placed[name]++
+		}
+	}
+	s.placed[own]--
+	return names
+}
+
 // take ends a claim: its room goes to a pass of that controller.
 func (s *slots) take(reserved []string, name string) {
-	s.free(0, slices.DeleteFunc(slices.Clone(reserved), func(other string) bool { return other == name }))
+	if len(reserved) > 1 {
+		s.free(0, slices.DeleteFunc(slices.Clone(reserved), func(other string) bool { return other == name }))
+	}
 }
 
 // cancel ends a claim that found nothing.

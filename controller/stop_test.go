@@ -105,7 +105,7 @@ func TestStopAbandonsWhoIgnoresIt(t *testing.T) {
 	<-s.entered
 	cancel()
 	// Renewal and deadline go on; the pass and the manager wait for the grace.
-	w.awaitTimers(5)
+	w.awaitTimers(4)
 	w.clock.Advance(controller.DefaultStopGrace)
 	var stopped *controller.StopError
 	if err := <-done; !errors.As(err, &stopped) || stopped.Abandoned != 1 {

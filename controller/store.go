@@ -121,6 +121,15 @@ type Store interface {
 	Changes(ctx context.Context, after Cursor, f ChangeFilter) (Changes, error)
 }
 
+// FinishClaimer is a Store that can end a pass and claim the next key in one
+// transaction, for which its caller waits once instead of twice. A Manager does
+// with Finish and Claim what others do not offer.
+type FinishClaimer interface {
+	// FinishAndClaim is Finish, and then Claim: the next claim is nil if none is
+	// due. After an error nothing was finished and nothing claimed.
+	FinishAndClaim(ctx context.Context, c *Claim, f Finish, controllers []string, d time.Duration) (Finished, *Claim, error)
+}
+
 // Put is a request to create or change a resource.
 type Put struct {
 	Ref Ref

@@ -37,21 +37,26 @@ func Keep(parent context.Context, r Renewal) (ctx context.Context, stop func()) 
 	loop, end := context.WithCancel(ctx)
 	done := make(chan struct{})
 	held := r.Clock.Now()
-	go func() {
+	// Most claims end before their first renewal: until then there is a timer and
+	// no goroutine.
+	prevent := clock.AfterFunc(r.Clock, min(r.Every, r.Lasts), func() {
 		defer close(done)
 		cancel(r.run(loop, held))
-	}()
+	})
 	return ctx, sync.OnceFunc(func() {
 		end()
-		<-done
+		if !prevent() {
+			<-done
+		}
 		cancel(context.Canceled)
 	})
 }
 
-// run renews until the claim is lost or ctx ended, and returns why.
+// run renews a lease that holds since a moment, until the claim is lost or ctx
+// ended, and returns why. It begins when the first renewal is due.
 func (r Renewal) run(ctx context.Context, held time.Time) (err error) {
-	for err == nil {
-		held, err = r.extend(ctx, held)
+	for due := true; err == nil; due = false {
+		held, err = r.extend(ctx, held, due)
 	}
 	return err
 }
@@ -59,14 +64,16 @@ func (r Renewal) run(ctx context.Context, held time.Time) (err error) {
 // errUnrenewed loses a claim that was not renewed in time.
 var errUnrenewed = &LostError{What: "a row that could not be renewed", Reason: Expired}
 
-// extend renews the lease that holds since a moment once, and returns the moment
-// since which the new one holds.
-func (r Renewal) extend(ctx context.Context, held time.Time) (time.Time, error) {
+// extend renews the lease that holds since a moment once, now or when it is due,
+// and returns the moment since which the new one holds.
+func (r Renewal) extend(ctx context.Context, held time.Time, due bool) (time.Time, error) {
 	ctx, cancel := clock.WithTimeoutCause(ctx, r.Clock, r.Lasts-r.Clock.Now().Sub(held), errUnrenewed)
 	defer cancel()
-	for {
-		if err := clock.Sleep(ctx, r.Clock, r.Every); err != nil {
-			return held, err
+	for ; ; due = false {
+		if !due {
+			if err := clock.Sleep(ctx, r.Clock, r.Every); err != nil {
+				return held, err
+			}
 		}
 		asked := r.Clock.Now()
 		if asked.Sub(held) >= r.Lasts {

@@ -20,10 +20,17 @@ func (s *Store) Claim(ctx context.Context, controllers []string, d time.Duration
 			return nil, err
 		}
 	}
-	taken, err := writeFleeting(ctx, s, "claim", func(t *tx) (*claimed, error) {
-		return t.claim(&s.writer.heads, controllers, d)
-	})
-	s.hasWork.Store(taken != nil)
+	var taken *claimed
+	err := s.change(ctx, "claim", change{fleeting: func(t *tx) (err error) {
+		taken, err = t.claim(&s.writer.heads, controllers, d)
+		return err
+	}})
+	return s.took(taken, err)
+}
+
+// took is the answer to a claim.
+func (s *Store) took(taken *claimed, err error) (*controller.Claim, error) {
+	s.hasWork.Store(taken != nil && err == nil)
 	if err != nil || taken == nil {
 		return nil, err
 	}
@@ -56,9 +63,9 @@ func (c *claimed) decode() (*controller.Claim, error) {
 // claim takes the key whose turn is the longest ago; nil if none is due.
 func (t *tx) claim(ahead *heads, controllers []string, d time.Duration) (c *claimed, err error) {
 	ahead.open(t)
-	best, err := ahead.first(t, controllers)
+	from, best, err := ahead.first(t, controllers)
 	if best != nil && err == nil {
-		c, err = t.take(best.take(), d)
+		c, err = t.take(from, best.take(), d)
 	}
 	ahead.changes = t.changes()
 	return c, err
@@ -77,12 +84,20 @@ func (t *tx) expire(line int64) error {
 		"its claim expired during a pass", line, t.now)
 }
 
-func (t *tx) take(id int64, d time.Duration) (*claimed, error) {
+// takeQuery reads what a pass starts from.
+const takeQuery = `SELECT r.resource_key, r.uid, r.resource_version, r.generation, r.spec_json, r.observed_generation,
+		r.conditions_json, r.workflow_run_json, r.controller_status_json, r.deletion_timestamp, r.finalizers_json,
+		r.wake, q.lane, q.available_at, q.consecutive_errors, q.retries
+	FROM resources r JOIN queue q ON q.resource_id = r.id WHERE r.id = ?`
+
+func (t *tx) take(from *line, id int64, d time.Duration) (*claimed, error) {
 	c := &claimed{token: newToken(id)}
+	c.Controller = from.name
 	var due time.Time
-	_, err := t.first("SELECT "+recordColumns+`, q.lane, q.available_at, q.consecutive_errors, q.retries
-		FROM resources r JOIN queue q ON q.resource_id = r.id WHERE r.id = ?`,
-		values(id), append(c.columns(), &c.lane, &due, &c.errors, &c.retries)...)
+	_, err := t.first(takeQuery, values(id),
+		&c.Key, &c.uid, &c.version, &c.generation, &c.spec, &c.observed,
+		&c.conditions, &c.run, &c.status, &c.deletion, &c.finalizers,
+		&c.wake, &c.lane, &due, &c.errors, &c.retries)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +122,7 @@ func rowOf(token lease.Token) int64 {
 	return id
 }
 
-// held is what a live claim holds.
+// held is what a live claim holds. Its record has no spec.
 type held struct {
 	record
 	lane            controller.Lane
@@ -115,6 +130,8 @@ type held struct {
 	lastError       string
 	// seen counts the wake-ups that the pass has seen.
 	seen int64
+	// unfinished says that there is an effect of which nobody knows how it ended.
+	unfinished bool
 	// changed says that the record differs from the row.
 	changed bool
 }
@@ -122,19 +139,23 @@ type held struct {
 // woken reports whether a wake-up arrived since the claim.
 func (h *held) woken() bool { return h.wake != h.seen }
 
+const liveQuery = `SELECT r.id, r.uid, r.resource_version, r.guard_version, r.observed_generation, r.conditions_json,
+		r.workflow_run_json, r.controller_status_json, r.deletion_timestamp, r.finalizers_json, r.wake, r.handled, r.stalled,
+		EXISTS (SELECT 1 FROM effects e WHERE e.resource_uid = r.uid AND e.state IN ('pending', 'indeterminate')),
+		q.claim_token, q.claim_expires_at, q.lane, q.consecutive_errors, q.retries, q.last_error, q.claim_wake
+	FROM resources r JOIN queue q ON q.resource_id = r.id WHERE r.id = ? AND r.scope = ?`
+
 // live finds what a claim holds, or a *lease.LostError. It is part of the
 // transaction of every write of a pass.
 func (t *tx) live(c *controller.Claim) (h held, err error) {
 	var token string
 	var expires time.Time
 	var lane int
-	found, err := t.first("SELECT "+recordColumns+`, q.claim_token, q.claim_expires_at, q.lane,
-			q.consecutive_errors, q.retries, q.last_error, q.claim_wake
-		FROM resources r JOIN queue q ON q.resource_id = r.id
-		WHERE r.id = ? AND r.scope = ? AND r.controller = ? AND r.resource_key = ?`,
-		values(rowOf(c.Token), t.scope, c.Ref.Controller, c.Ref.Key),
-		append(h.columns(), &token, &expires, &lane, &h.errors, &h.retries, &h.lastError, &h.seen)...)
-	h.lane = controller.Lane(lane)
+	found, err := t.first(liveQuery, values(rowOf(c.Token), t.scope),
+		&h.id, &h.uid, &h.version, &h.guard, &h.observed, &h.conditions,
+		&h.run, &h.status, &h.deletion, &h.finalizers, &h.wake, &h.handled, &h.stalled, &h.unfinished,
+		&token, &expires, &lane, &h.errors, &h.retries, &h.lastError, &h.seen)
+	h.Ref, h.lane = c.Ref, controller.Lane(lane)
 	if err != nil {
 		return h, err
 	}
@@ -162,12 +183,11 @@ func lost(what string, found bool, token, present string, expires, now time.Time
 
 // Renew extends a claim; see controller.Store.
 func (s *Store) Renew(ctx context.Context, c *controller.Claim, d time.Duration) error {
-	_, err := writeFleeting(ctx, s, "renew claim", func(t *tx) (struct{}, error) {
+	return s.change(ctx, "renew claim", change{fleeting: func(t *tx) error {
 		h, err := t.live(c)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, t.exec("UPDATE queue SET claim_expires_at = ? WHERE resource_id = ?", t.now.Add(d), h.id)
-	})
-	return err
+		return t.exec("UPDATE queue SET claim_expires_at = ? WHERE resource_id = ?", t.now.Add(d), h.id)
+	}})
 }

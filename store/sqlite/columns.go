@@ -40,14 +40,13 @@ func scan(s *sqlite3.Stmt, dst []any) error {
 
 // scanColumn reads NULL as the zero value.
 func scanColumn(s *sqlite3.Stmt, i int, dst any) error {
-	null := s.ColumnType(i) == sqlite3.NULL
 	switch d := dst.(type) {
 	case *string:
 		*d = s.ColumnText(i)
 	case *json.RawMessage:
 		*d = nil
-		if !null {
-			*d = append(json.RawMessage{}, s.ColumnRawText(i)...)
+		if text := s.ColumnRawText(i); text != nil {
+			*d = append(make(json.RawMessage, 0, len(text)), text...)
 		}
 	case *int64:
 		*d = s.ColumnInt64(i)
@@ -59,7 +58,7 @@ func scanColumn(s *sqlite3.Stmt, i int, dst any) error {
 		*d = time.UnixMilli(s.ColumnInt64(i)).UTC()
 	case **time.Time:
 		*d = nil
-		if !null {
+		if s.ColumnType(i) != sqlite3.NULL {
 			at := time.UnixMilli(s.ColumnInt64(i)).UTC()
 			*d = &at
 		}

@@ -28,7 +28,7 @@ func onConnections(tb testing.TB, s *Store, f func(*conn)) {
 		f(c)
 		return nil
 	}
-	if err := s.writer.do(tb.Context(), synced, visit); err != nil {
+	if err := s.writer.do(tb.Context(), visit); err != nil {
 		tb.Fatal(err)
 	}
 	for range maxReaders {

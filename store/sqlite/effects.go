@@ -214,12 +214,12 @@ func orNever(at *time.Time) any {
 }
 
 func (t *tx) tellEffect(ref controller.Ref, kind controller.EventType, r controller.EffectRecord) error {
-	return t.tell(ref, kind, struct {
-		EffectKey   string                 `json:"effectKey"`
-		Kind        string                 `json:"kind"`
-		Generation  int64                  `json:"generation"`
-		State       controller.EffectState `json:"state"`
-		ExternalRef string                 `json:"externalRef,omitempty"`
-		Error       string                 `json:"error,omitempty"`
-	}{r.Key, r.Kind, r.Generation, r.State, r.ExternalRef, r.Error})
+	var o object
+	o.string("effectKey", r.Key)
+	o.string("kind", r.Kind)
+	o.number("generation", r.Generation)
+	o.string("state", string(r.State))
+	o.stringIfAny("externalRef", r.ExternalRef)
+	o.stringIfAny("error", r.Error)
+	return t.tellObject(ref, kind, o)
 }

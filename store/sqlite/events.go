@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"piworkflows/controller"
@@ -20,12 +21,25 @@ func (t *tx) tell(ref controller.Ref, kind controller.EventType, payload any) er
 	if err != nil {
 		return err
 	}
-	text = secret.RedactJSON(text)
-	if err := limit.Bytes("event payload", text, controller.MaxEventBytes); err != nil {
+	return t.tellText(ref, kind, text)
+}
+
+// tellObject is tell for what is told all the time.
+func (t *tx) tellObject(ref controller.Ref, kind controller.EventType, payload object) error {
+	text, err := payload.done()
+	if err != nil {
+		return err
+	}
+	return t.tellText(ref, kind, text)
+}
+
+func (t *tx) tellText(ref controller.Ref, kind controller.EventType, payload json.RawMessage) error {
+	payload = secret.RedactJSON(payload)
+	if err := limit.Bytes("event payload", payload, controller.MaxEventBytes); err != nil {
 		return err
 	}
 	return t.exec(`INSERT INTO events (scope, recorded_at, controller, resource_key, type, payload_json)
-		VALUES (?, ?, ?, ?, ?, ?)`, t.scope, t.now, ref.Controller, ref.Key, string(kind), text)
+		VALUES (?, ?, ?, ?, ?, ?)`, t.scope, t.now, ref.Controller, ref.Key, string(kind), payload)
 }
 
 // Events returns recorded events; see controller.Store.

@@ -23,7 +23,7 @@ func (s *Store) OwnerFile() string { return s.ownerFile(s.instance) }
 func (s *Store) Hold() (release func()) {
 	held, free := make(chan struct{}), make(chan struct{})
 	go func() {
-		_ = s.writer.do(context.Background(), synced, func(*conn) error {
+		_ = s.writer.do(context.Background(), func(*conn) error {
 			close(held)
 			<-free
 			return nil

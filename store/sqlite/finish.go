@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"piworkflows/controller"
@@ -15,46 +16,88 @@ import (
 
 // Finish ends a pass; see controller.Store.
 func (s *Store) Finish(ctx context.Context, c *controller.Claim, f controller.Finish) (controller.Finished, error) {
-	w, err := newStatusWrite(c.Ref, f.Write)
+	return s.finish(ctx, c, f, nil)
+}
+
+// FinishAndClaim implements controller.FinishClaimer.
+func (s *Store) FinishAndClaim(
+	ctx context.Context, c *controller.Claim, f controller.Finish, controllers []string, d time.Duration,
+) (controller.Finished, *controller.Claim, error) {
+	var taken *claimed
+	done, err := s.finish(ctx, c, f, func(t *tx) (err error) {
+		taken, err = t.claim(&s.writer.heads, controllers, d)
+		return err
+	})
 	if err != nil {
-		return controller.Finished{}, err
+		return done, nil, err
+	}
+	next, err := s.took(taken, nil)
+	return done, next, err
+}
+
+// finish ends a pass, and then does something that dies with this process.
+func (s *Store) finish(
+	ctx context.Context, c *controller.Claim, f controller.Finish, then func(*tx) error,
+) (done controller.Finished, err error) {
+	w, err := newStatusWrite(c, f.Write)
+	if err != nil {
+		return done, err
 	}
 	f.Err = limit.Text(f.Err, controller.MaxError)
 	f.Pass.Type = cmp.Or(f.Pass.Type, controller.EventFinished)
-	return write(ctx, s, "finish pass", func(t *tx) (controller.Finished, error) {
+	err = s.change(ctx, "finish pass", change{fleeting: then, lasting: func(t *tx) error {
 		h, err := t.live(c)
-		if err != nil {
-			return controller.Finished{}, err
+		if err == nil {
+			done, err = t.finish(h, w, f)
 		}
-		return t.finish(h, w, f)
-	})
+		return err
+	}})
+	if err != nil {
+		return controller.Finished{}, err
+	}
+	return done, nil
 }
 
-// statusWrite is the write of a pass as columns; nil writes nothing.
+// statusWrite is the write of a pass as columns; nil writes nothing. A nil
+// column stays as it is.
 type statusWrite struct {
 	version, observed              int64
 	conditions, status, finalizers json.RawMessage
 }
 
-// newStatusWrite encodes before the transaction, whose lock others wait for.
-func newStatusWrite(ref controller.Ref, w *controller.Write) (*statusWrite, error) {
+// newStatusWrite encodes before the transaction, whose lock others wait for, and
+// only what the pass has changed: until it ends, nobody else writes these columns.
+func newStatusWrite(c *controller.Claim, w *controller.Write) (*statusWrite, error) {
 	if w == nil {
 		return nil, nil //nolint:nilnil // nothing to write is no error
 	}
-	out := &statusWrite{version: w.Version, observed: w.ObservedGeneration, status: json.RawMessage("null")}
+	out := &statusWrite{version: w.Version, observed: w.ObservedGeneration}
+	was := c.Resource.Status
 	var err error
-	if out.conditions, err = encodeList(w.Conditions); err != nil {
-		return nil, fmt.Errorf("conditions of %s: %w", ref, err)
+	if !slices.Equal(w.Conditions, was.Conditions) {
+		if out.conditions, err = encodeList(w.Conditions); err != nil {
+			return nil, fmt.Errorf("conditions of %s: %w", c.Ref, err)
+		}
 	}
-	if out.finalizers, err = encodeList(w.Finalizers); err != nil {
-		return nil, fmt.Errorf("finalizers of %s: %w", ref, err)
+	if !slices.Equal(w.Finalizers, c.Resource.Metadata.Finalizers) {
+		if out.finalizers, err = encodeList(w.Finalizers); err != nil {
+			return nil, fmt.Errorf("finalizers of %s: %w", c.Ref, err)
+		}
 	}
-	if len(w.ControllerStatus) > 0 {
-		if out.status, err = canonical.Canonical(w.ControllerStatus); err != nil {
-			return nil, fmt.Errorf("status of %s: %w", ref, err)
+	if !bytes.Equal(w.ControllerStatus, was.ControllerStatus) {
+		if out.status, err = encodeStatus(w.ControllerStatus); err != nil {
+			return nil, fmt.Errorf("status of %s: %w", c.Ref, err)
 		}
 	}
 	return out, nil
+}
+
+// encodeStatus makes a controller status canonical; none is null.
+func encodeStatus(status json.RawMessage) (json.RawMessage, error) {
+	if len(status) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	return canonical.Canonical(status)
 }
 
 func (t *tx) finish(h held, w *statusWrite, f controller.Finish) (controller.Finished, error) {
@@ -78,14 +121,21 @@ func (r *record) current(version int64) bool { return r.guard <= version && vers
 
 // change takes over what a pass writes. What is the same already is no write.
 func (h *held) change(w *statusWrite) error {
-	if h.observed == w.observed && bytes.Equal(h.conditions, w.conditions) &&
-		bytes.Equal(h.status, w.status) && bytes.Equal(h.finalizers, w.finalizers) {
+	for _, column := range []struct{ now, then *json.RawMessage }{
+		{&h.conditions, &w.conditions}, {&h.status, &w.status}, {&h.finalizers, &w.finalizers},
+	} {
+		if *column.then != nil && !bytes.Equal(*column.now, *column.then) {
+			*column.now, h.changed = *column.then, true
+		}
+	}
+	if h.observed != w.observed {
+		h.observed, h.changed = w.observed, true
+	}
+	if !h.changed {
 		return nil
 	}
-	h.observed, h.conditions, h.status, h.finalizers = w.observed, w.conditions, w.status, w.finalizers
 	h.version++
 	h.guard = h.version
-	h.changed = true
 	return checkStatusSize(h.record)
 }
 
@@ -116,10 +166,8 @@ func (t *tx) finishDeleting(h held, f controller.Finish) (controller.Finished, e
 
 // finishQueue settles or requeues the key and tells of the pass.
 func (t *tx) finishQueue(h held, f controller.Finish) (controller.Finished, error) {
-	end, err := t.disposition(h, f)
-	if err != nil {
-		return controller.Finished{}, err
-	}
+	end := h.disposition(f)
+	var err error
 	if end.requeued {
 		err = t.requeue(h, end, h.troublesAfter(f))
 	} else {
@@ -154,7 +202,7 @@ var outcomes = map[controller.EventType]string{
 
 // disposition decides what becomes of the key. A wake-up that arrived during
 // the pass beats every delay: the pass may not have seen what it was about.
-func (t *tx) disposition(h held, f controller.Finish) (passEnd, error) {
+func (h *held) disposition(f controller.Finish) passEnd {
 	end := passEnd{kind: f.Pass.Type, outcome: "requeue", requeued: true, lane: h.lane, after: f.After, reason: f.Reason}
 	if outcome, ok := outcomes[f.Pass.Type]; ok {
 		end.outcome = outcome
@@ -162,32 +210,29 @@ func (t *tx) disposition(h held, f controller.Finish) (passEnd, error) {
 	switch {
 	case h.woken() && (f.Settle || f.After > 0):
 		end.after, end.reason = 0, controller.ReasonEventDuringPass
-		return end, nil
+		return end
 	case f.Settle:
-		return t.settled(h, f, end)
+		return h.settled(f, end)
 	case f.After > 0: // whoever asked for the pass got it
 		end.lane = max(end.lane, controller.LaneEvent)
 	}
-	return end, nil
+	return end
 }
 
 // settled is the disposition of a key that has nothing more to do now.
-func (t *tx) settled(h held, f controller.Finish, end passEnd) (passEnd, error) {
-	unfinished, err := t.unfinishedEffects(h.uid)
+func (h *held) settled(f controller.Finish, end passEnd) passEnd {
 	switch {
-	case err != nil:
-		return end, err
-	case unfinished && f.Unsettled > 0:
+	case h.unfinished && f.Unsettled > 0:
 		end.lane = max(end.lane, controller.LaneEvent)
 		end.after, end.reason = f.Unsettled, controller.ReasonEffectUnsettled
-		return end, nil
+		return end
 	case f.Terminal:
-		return passEnd{kind: f.Pass.Type, outcome: end.outcome, terminal: true}, nil
+		return passEnd{kind: f.Pass.Type, outcome: end.outcome, terminal: true}
 	case f.Resync > 0:
 		end.lane, end.after, end.reason = controller.LaneBackground, f.Resync, controller.ReasonResync
-		return end, nil
+		return end
 	default:
-		return passEnd{kind: f.Pass.Type, outcome: "settled"}, nil
+		return passEnd{kind: f.Pass.Type, outcome: "settled"}
 	}
 }
 
@@ -254,22 +299,19 @@ func (h *held) answer(f controller.Finish, end passEnd) bool {
 	return true
 }
 
-// passPayload is the payload of the event that ends a pass.
-type passPayload struct {
-	ReconcileID    string                   `json:"reconcileId"`
-	Generation     int64                    `json:"generation"`
-	Outcome        string                   `json:"outcome"`
-	DurationMs     int64                    `json:"durationMs"`
-	Reason         controller.RequeueReason `json:"reason,omitempty"`
-	RequeueAfterMs int64                    `json:"requeueAfterMs,omitempty"`
-	Error          string                   `json:"error,omitempty"`
-	Terminal       bool                     `json:"terminal,omitempty"`
-}
-
 func (t *tx) tellPass(ref controller.Ref, f controller.Finish, end passEnd) error {
-	return t.tell(ref, end.kind, passPayload{
-		ReconcileID: f.Pass.ReconcileID, Generation: f.Pass.Generation, Outcome: end.outcome,
-		DurationMs: f.Pass.Duration.Milliseconds(), Reason: end.reason,
-		RequeueAfterMs: end.after.Milliseconds(), Error: f.Err, Terminal: end.terminal,
-	})
+	var o object
+	o.string("reconcileId", f.Pass.ReconcileID)
+	o.number("generation", f.Pass.Generation)
+	o.string("outcome", end.outcome)
+	o.number("durationMs", f.Pass.Duration.Milliseconds())
+	o.stringIfAny("reason", string(end.reason))
+	if after := end.after.Milliseconds(); after != 0 {
+		o.number("requeueAfterMs", after)
+	}
+	o.stringIfAny("error", f.Err)
+	if end.terminal {
+		o.yes("terminal")
+	}
+	return t.tellObject(ref, end.kind, o)
 }

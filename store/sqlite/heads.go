@@ -64,6 +64,7 @@ type heads struct {
 
 // line is what a controller has to do.
 type line struct {
+	name  string
 	id    int64
 	lanes [controller.LaneBackground + 1]lane
 }
@@ -91,31 +92,31 @@ func (h *heads) open(t *tx) {
 	}
 }
 
-// first returns the lane of the named controllers whose turn is the longest ago;
-// nil if nothing is due.
-func (h *heads) first(t *tx, controllers []string) (best *lane, err error) {
+// first returns the lane of the named controllers whose turn is the longest ago,
+// and the line that it belongs to; nil if nothing is due.
+func (h *heads) first(t *tx, controllers []string) (of *line, best *lane, err error) {
 	for _, name := range controllers {
 		l, err := h.line(t, name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for i := range l.lanes {
 			if err := h.fill(t, l, i); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if l.lanes[i].before(best) {
-				best = &l.lanes[i]
+				of, best = l, &l.lanes[i]
 			}
 		}
 	}
-	return best, nil
+	return of, best, nil
 }
 
 func (h *heads) line(t *tx, name string) (*line, error) {
 	if l := h.lines[name]; l != nil {
 		return l, nil
 	}
-	l := &line{}
+	l := &line{name: name}
 	if _, err := t.first(lineQuery, values(t.scope, name), &l.id); err != nil {
 		return nil, err
 	}

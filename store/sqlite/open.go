@@ -87,8 +87,9 @@ type Store struct {
 }
 
 var (
-	_ controller.Store = (*Store)(nil)
-	_ runqueue.Store   = (*Store)(nil)
+	_ controller.Store         = (*Store)(nil)
+	_ controller.FinishClaimer = (*Store)(nil)
+	_ runqueue.Store           = (*Store)(nil)
 )
 
 // Open opens the store, and makes it if it is missing and not read-only. What

@@ -139,7 +139,7 @@ func statements(t *testing.T, s *Store) map[string]bool {
 		}
 		return nil
 	}
-	if err := s.writer.do(t.Context(), synced, collect); err != nil {
+	if err := s.writer.do(t.Context(), collect); err != nil {
 		t.Fatal(err)
 	}
 	for range maxReaders {
@@ -163,7 +163,7 @@ func plan(t *testing.T, s *Store, query string) []string {
 	var steps []string
 	var id, parent, unused int
 	var step string
-	err := s.writer.do(t.Context(), synced, func(c *conn) error {
+	err := s.writer.do(t.Context(), func(c *conn) error {
 		steps = nil
 		return c.each("EXPLAIN QUERY PLAN "+query, nil, func() error {
 			steps = append(steps, step)

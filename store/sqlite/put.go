@@ -41,11 +41,9 @@ func preparePut(p *controller.Put) error {
 	if err := limit.Bytes("resource spec", spec, controller.MaxSpecBytes); err != nil {
 		return err
 	}
-	status := json.RawMessage("null")
-	if len(p.InitialStatus) > 0 {
-		if status, err = canonical.Canonical(p.InitialStatus); err != nil {
-			return fmt.Errorf("initial status of %s: %w", p.Ref, err)
-		}
+	status, err := encodeStatus(p.InitialStatus)
+	if err != nil {
+		return fmt.Errorf("initial status of %s: %w", p.Ref, err)
 	}
 	p.Spec, p.InitialStatus = spec, status
 	return checkStatusSize(record{conditions: json.RawMessage(emptyList), status: status})
@@ -168,8 +166,8 @@ func (t *tx) store(c putChange, actor string) error {
 	if err != nil {
 		return err
 	}
-	return t.tell(c.Ref, kind, struct {
-		Generation int64  `json:"generation"`
-		Actor      string `json:"actor,omitempty"`
-	}{c.generation, actor})
+	var o object
+	o.number("generation", c.generation)
+	o.stringIfAny("actor", actor)
+	return t.tellObject(c.Ref, kind, o)
 }

@@ -16,13 +16,15 @@ const (
 	fleeting lasting = false
 )
 
-// task is one write of one caller.
+// task is what one caller wants to be written.
 type task struct {
-	ctx   context.Context
-	lasts lasting
-	// run may be called again after everything that it did was rolled back. It
-	// changes nothing before all that can go wrong with its values has.
-	run func(*conn) error
+	ctx context.Context
+	// run has to last. then follows the run of every task of the group, and need
+	// not last: claims find what the others of their group have given back, and
+	// follow each other. One of them may be nil. Both may be called again after
+	// everything that they did was rolled back, and change nothing before all that
+	// can go wrong with their values has.
+	run, then func(*conn) error
 	// taken is set by whoever comes first: the writer that starts the task, or
 	// the caller that gives up.
 	taken   atomic.Bool
@@ -51,20 +53,17 @@ func fail(group []*task, err error) {
 	}
 }
 
-// arrange puts what may be lost at the end, and counts it: claims find what the
-// others of their group have given back, and follow each other.
-func arrange(group []*task) (ordered []*task, fleetingOnes int) {
-	ordered = make([]*task, 0, len(group))
+// needs tells how long what a group writes has to last, and how many of its
+// tasks have something that need not.
+func needs(group []*task) (lasts lasting, fleetingOnes int) {
+	lasts = fleeting
 	for _, t := range group {
-		if t.lasts == synced {
-			ordered = append(ordered, t)
+		if t.run != nil {
+			lasts = synced
+		}
+		if t.then != nil {
+			fleetingOnes++
 		}
 	}
-	fleetingOnes = len(group) - len(ordered)
-	for _, t := range group {
-		if t.lasts == fleeting {
-			ordered = append(ordered, t)
-		}
-	}
-	return ordered, fleetingOnes
+	return lasts, fleetingOnes
 }

@@ -25,7 +25,7 @@ func milliseconds(c clock.Clock) time.Time { return time.UnixMilli(c.Now().UnixM
 // update runs f in a transaction that writes. f may run again after everything
 // that it did was rolled back; what it returns is its last run.
 func (s *Store) update(ctx context.Context, f func(*tx) error) error {
-	return s.writer.do(ctx, synced, func(c *conn) error { return f(s.tx(c)) })
+	return s.writer.do(ctx, func(c *conn) error { return f(s.tx(c)) })
 }
 
 // view runs f in a transaction that reads.
@@ -36,30 +36,38 @@ func (s *Store) view(ctx context.Context, f func(*tx) error) error {
 // write is update for operations of the store: f has a result, errors are
 // typed, op names what was tried.
 func write[T any](ctx context.Context, s *Store, op string, f func(*tx) (T, error)) (T, error) {
-	return writeAs(ctx, s, synced, op, f)
-}
-
-// writeFleeting is write for what dies with this process.
-func writeFleeting[T any](ctx context.Context, s *Store, op string, f func(*tx) (T, error)) (T, error) {
-	return writeAs(ctx, s, fleeting, op, f)
-}
-
-func writeAs[T any](ctx context.Context, s *Store, lasts lasting, op string, f func(*tx) (T, error)) (T, error) {
 	var result, none T
-	if s.life.Err() != nil {
-		return none, ErrClosed
-	}
-	if s.writer == nil {
-		return none, s.o.explain(op, errReadOnly)
-	}
-	err := s.writer.do(ctx, lasts, func(c *conn) (err error) {
-		result, err = f(s.tx(c))
+	err := s.change(ctx, op, change{lasting: func(t *tx) (err error) {
+		result, err = f(t)
 		return err
-	})
+	}})
 	if err != nil {
-		return none, s.o.explain(op, err)
+		return none, err
 	}
 	return result, nil
+}
+
+// change is what an operation writes: something that has to last, and then
+// something that dies with this process. One of them may be nil.
+type change struct{ lasting, fleeting func(*tx) error }
+
+// change makes a change in one transaction.
+func (s *Store) change(ctx context.Context, op string, c change) error {
+	if s.life.Err() != nil {
+		return ErrClosed
+	}
+	if s.writer == nil {
+		return s.o.explain(op, errReadOnly)
+	}
+	return s.o.explain(op, s.writer.perform(&task{ctx: ctx, run: s.part(c.lasting), then: s.part(c.fleeting)}))
+}
+
+// part turns a part of a change into one of a task.
+func (s *Store) part(f func(*tx) error) func(*conn) error {
+	if f == nil {
+		return nil
+	}
+	return func(c *conn) error { return f(s.tx(c)) }
 }
 
 // do is write for operations without a result.

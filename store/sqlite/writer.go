@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -59,16 +60,22 @@ func (w *writer) stop() {
 
 // last runs f in a transaction once the writer has stopped.
 func (w *writer) last(f func(*conn) error) error {
-	t := &task{ctx: context.Background(), lasts: synced, run: f}
+	t := &task{ctx: context.Background(), run: f}
 	w.together([]*task{t})
 	return t.err
 }
 
-// do runs f in a transaction and returns once that is committed, and durable if
-// it has to be. If ctx ends before f was started nothing happens; after that its
-// result is what counts.
-func (w *writer) do(ctx context.Context, lasts lasting, f func(*conn) error) error {
-	t := &task{ctx: ctx, lasts: lasts, run: f, done: make(chan struct{})}
+// do performs a task that is one function, whose work has to last.
+func (w *writer) do(ctx context.Context, f func(*conn) error) error {
+	return w.perform(&task{ctx: ctx, run: f})
+}
+
+// perform runs a task in a transaction and returns once that is committed, and
+// durable if it has to be. If its ctx ends before it was started nothing happens;
+// after that its result is what counts.
+func (w *writer) perform(t *task) error {
+	ctx := t.ctx
+	t.done = make(chan struct{})
 	select {
 	case w.tasks <- t:
 	case <-ctx.Done():
@@ -122,16 +129,28 @@ func (w *writer) loop() {
 // gather takes the tasks that wait, at least one; none says that the writer
 // ends. It tells whether it had to wait for the first.
 func (w *writer) gather() (group []*task, waited bool) {
-	group = w.waiting(nil)
+	group = w.company(nil)
 	if len(group) > 0 {
 		return group, false
 	}
 	select {
 	case t := <-w.tasks:
-		return w.waiting([]*task{t}), true
+		return w.company([]*task{t}), true
 	case <-w.quit:
 		return nil, true
 	}
+}
+
+// company adds the tasks that wait, and those that come while the callers of the
+// group before, who have just been answered, get their turn on the processor: who
+// would begin without them would commit for itself alone, time after time.
+func (w *writer) company(group []*task) []*task {
+	for before := -1; before < len(group); {
+		before = len(group)
+		runtime.Gosched()
+		group = w.waiting(group)
+	}
+	return group
 }
 
 func (w *writer) waiting(group []*task) []*task {
@@ -167,9 +186,9 @@ func (w *writer) serve(group []*task) {
 // behind and that each task deserves a try of its own.
 func (w *writer) together(group []*task) (settled bool) {
 	alone := len(group) == 1
-	group, claims := arrange(group)
+	lasts, claims := needs(group)
 	w.heads.want = min(claims, maxAhead)
-	if err := w.conn.begin(lasting(claims < len(group))); err != nil {
+	if err := w.conn.begin(lasts); err != nil {
 		fail(group, err)
 		return true
 	}
@@ -190,24 +209,36 @@ func (w *writer) together(group []*task) (settled bool) {
 	return true
 }
 
-// runAll runs the tasks of a transaction. A task that failed before it changed
-// anything undoes nothing of the others. False says that the transaction is
-// spoilt: by a task that changed something and failed, or because SQLite has
-// rolled it back, as it does after some errors.
+// runAll runs the tasks of a transaction. False says that the transaction is
+// spoilt.
 func (w *writer) runAll(group []*task) bool {
+	fail(group, nil)
 	for _, t := range group {
-		if !t.start() {
-			continue
-		}
-		changes := w.conn.changes()
-		t.err = t.run(w.conn)
-		if !w.conn.inTransaction() {
-			t.err = cmp.Or(t.err, errGivenUp)
+		if t.run != nil && !w.runPart(t, t.run, true) {
 			return false
 		}
-		if t.err != nil && w.conn.changes() != changes {
+	}
+	for _, t := range group {
+		if t.then != nil && t.err == nil && !w.runPart(t, t.then, t.run == nil) {
 			return false
 		}
 	}
 	return true
+}
+
+// runPart runs a part of a task. If the task fails before it changed anything, it
+// undoes nothing of the others. False says that the transaction is spoilt: by a
+// task that changed something and failed, or because SQLite has rolled it back, as
+// it does after some errors.
+func (w *writer) runPart(t *task, part func(*conn) error, isFirst bool) bool {
+	if !t.start() {
+		return true
+	}
+	changes := w.conn.changes()
+	t.err = part(w.conn)
+	if !w.conn.inTransaction() {
+		t.err = cmp.Or(t.err, errGivenUp)
+		return false
+	}
+	return t.err == nil || isFirst && w.conn.changes() == changes
 }
