@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"slices"
+	"time"
 
 	"piworkflows/runqueue"
 	"piworkflows/secret"
@@ -15,10 +16,32 @@ import (
 //
 // Spec: Safety rules.
 func Redacting(s Store) Store {
-	if already, ok := s.(redacting); ok {
-		return already
+	switch s := s.(type) {
+	case redacting, redactingClaimer:
+		return s
+	case claimingStore:
+		return redactingClaimer{redacting{s}, s}
 	}
 	return redacting{s}
+}
+
+// claimingStore is a Store that is a FinishClaimer.
+type claimingStore interface {
+	Store
+	FinishClaimer
+}
+
+// redactingClaimer is redacting for such a store.
+type redactingClaimer struct {
+	redacting
+	next FinishClaimer
+}
+
+// FinishAndClaim implements FinishClaimer.
+func (s redactingClaimer) FinishAndClaim(
+	ctx context.Context, c *Claim, f Finish, controllers []string, d time.Duration,
+) (Finished, *Claim, error) {
+	return s.next.FinishAndClaim(ctx, c, f.redacted(), controllers, d)
 }
 
 type redacting struct{ Store }
@@ -37,6 +60,11 @@ func (s redacting) Put(ctx context.Context, p Put) (PutResult, error) {
 
 // Finish implements Store.
 func (s redacting) Finish(ctx context.Context, c *Claim, f Finish) (Finished, error) {
+	return s.Store.Finish(ctx, c, f.redacted())
+}
+
+// redacted masks what a pass tells.
+func (f Finish) redacted() Finish {
 	f.Err = secret.Redact(f.Err)
 	if f.Write != nil {
 		write := *f.Write
@@ -47,7 +75,7 @@ func (s redacting) Finish(ctx context.Context, c *Claim, f Finish) (Finished, er
 		}
 		f.Write = &write
 	}
-	return s.Store.Finish(ctx, c, f)
+	return f
 }
 
 // ReserveEffect implements Store.

@@ -103,9 +103,8 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	store = redacted(store)
 	manager, err := controller.NewManager(controller.ManagerOptions{
-		Store:       store,
+		Store:       store, // which it wraps by itself, with all that the store is able to do
 		Definitions: o.Catalog.controllers,
 		Scheduler:   scheduler{o.Catalog, o.Clock},
 		Clock:       o.Clock,
@@ -120,6 +119,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	store = redacted(store)
 	o.sweep()
 	return &Host{
 		store:   store,

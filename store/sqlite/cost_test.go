@@ -1,11 +1,18 @@
 package sqlite
 
 import (
+	"context"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"piworkflows/controller"
 )
 
 // openForCost opens a store whose statements a test looks at.
@@ -52,4 +59,139 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// cost is what a store has done so far.
+type cost struct {
+	statements, steps int
+	written           int64
+}
+
+// spent adds up what the statements of all connections did, those of this
+// function left out, and the size of the write-ahead log, which only grows until
+// its first checkpoint.
+func spent(tb testing.TB, s *Store) (c cost) {
+	tb.Helper()
+	onConnections(tb, s, func(on *conn) {
+		for query, stmt := range on.stmts {
+			if keyword, _, _ := strings.Cut(query, " "); keyword != "BEGIN" && keyword != "COMMIT" && keyword != "ROLLBACK" {
+				c.statements += stmt.Status(sqlite3.STMTSTATUS_RUN, false)
+				c.steps += stmt.Status(sqlite3.STMTSTATUS_VM_STEP, false)
+			}
+		}
+	})
+	info, err := os.Stat(s.o.Path + "-wal")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.written = info.Size()
+	return c
+}
+
+// of returns what f costs.
+func costOf(tb testing.TB, s *Store, f func()) cost {
+	tb.Helper()
+	before := spent(tb, s)
+	f()
+	after := spent(tb, s)
+	return cost{after.statements - before.statements, after.steps - before.steps, after.written - before.written}
+}
+
+func putKeys(tb testing.TB, s *Store, name string, count int) {
+	tb.Helper()
+	var callers sync.WaitGroup
+	for i := range count {
+		callers.Go(func() {
+			p := controller.Put{Ref: controller.Ref{Controller: name, Key: strconv.Itoa(i)}, Spec: []byte(`{"image":"app:1.2.3"}`)}
+			if _, err := s.Put(context.Background(), p); err != nil {
+				tb.Error(err)
+			}
+		})
+	}
+	callers.Wait()
+}
+
+// settleNext ends a pass that changed nothing and claims for the controller c.
+func settleNext(tb testing.TB, s *Store, c *controller.Claim) *controller.Claim {
+	tb.Helper()
+	_, next, err := s.FinishAndClaim(tb.Context(), c, controller.Finish{Settle: true}, []string{"c"}, time.Minute)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return next
+}
+
+func claimOne(tb testing.TB, s *Store) *controller.Claim {
+	tb.Helper()
+	c, err := s.Claim(tb.Context(), []string{"c"}, time.Minute)
+	if err != nil || c == nil {
+		tb.Fatalf("claimed %v, %v", c, err)
+	}
+	return c
+}
+
+// What a pass costs is counted, not timed: it is the same on every machine.
+func TestALonePassHasFewStatementsAndWritesLittle(t *testing.T) {
+	t.Parallel()
+	s := openForCost(t)
+	putKeys(t, s, "c", 10)
+	c := claimOne(t, s)
+	got := costOf(t, s, func() { settleNext(t, s, c) })
+	// The claim is looked at, the row removed, the resource marked and the event
+	// told; then the lanes are looked at, and the next row read and taken.
+	if got.statements > 11 {
+		t.Errorf("%d statements, want at most 11", got.statements)
+	}
+	if pages := got.written / 4096; pages > 9 {
+		t.Errorf("%d pages written, want at most 9", pages)
+	}
+}
+
+func TestPassesThatShareACommitShareItsCost(t *testing.T) {
+	t.Parallel()
+	const together = 16
+	s := openForCost(t)
+	putKeys(t, s, "c", 2*together)
+	claims := make([]*controller.Claim, together)
+	for i := range claims {
+		claims[i] = claimOne(t, s)
+	}
+	got := costOf(t, s, func() {
+		release := s.Hold()
+		var callers sync.WaitGroup
+		for _, c := range claims {
+			callers.Go(func() {
+				if _, _, err := s.FinishAndClaim(context.Background(), c, controller.Finish{Settle: true}, []string{"c"}, time.Minute); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		s.AwaitQueued(together)
+		release()
+		callers.Wait()
+	})
+	if each := got.statements / together; each > 6 {
+		t.Errorf("%d statements a pass, want at most 6", each)
+	}
+	if each := got.written / together; each > 3000 {
+		t.Errorf("%d bytes written a pass, want at most 3000", each)
+	}
+}
+
+// The steps of SQLite's machine, of which each looks at one row at most.
+func TestAClaimCostsTheSameHoweverManyRowsWait(t *testing.T) {
+	t.Parallel()
+	claim := func(waiting int, of string) int {
+		s := openForCost(t)
+		putKeys(t, s, "c", 10)
+		putKeys(t, s, of, waiting)
+		claimOne(t, s) // prepares the statements
+		return costOf(t, s, func() { claimOne(t, s) }).steps
+	}
+	few := claim(10, "c")
+	for _, of := range []string{"c", "at-its-limit"} {
+		if many := claim(2000, of); many > few+few/10 {
+			t.Errorf("with many rows of controller %s: %d steps, with few %d", of, many, few)
+		}
+	}
 }
