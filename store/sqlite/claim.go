@@ -162,6 +162,20 @@ func (t *tx) live(c *controller.Claim) (h held, err error) {
 	return h, lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
 }
 
+// holds is live for operations that only need to know that a claim is live, and
+// the UID of its resource.
+func (t *tx) holds(c *controller.Claim) (uid string, err error) {
+	var token string
+	var expires time.Time
+	found, err := t.first(`SELECT r.uid, q.claim_token, q.claim_expires_at
+		FROM resources r JOIN queue q ON q.resource_id = r.id WHERE r.id = ? AND r.scope = ?`,
+		values(rowOf(c.Token), t.scope), &uid, &token, &expires)
+	if err != nil {
+		return "", err
+	}
+	return uid, lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
+}
+
 // lost returns a *lease.LostError unless the row is there, carries the token,
 // and its lease goes on. A lease that ended is lost even if nobody took it.
 func lost(what string, found bool, token, present string, expires, now time.Time) error {
@@ -184,10 +198,9 @@ func lost(what string, found bool, token, present string, expires, now time.Time
 // Renew extends a claim; see controller.Store.
 func (s *Store) Renew(ctx context.Context, c *controller.Claim, d time.Duration) error {
 	return s.change(ctx, "renew claim", change{fleeting: func(t *tx) error {
-		h, err := t.live(c)
-		if err != nil {
+		if _, err := t.holds(c); err != nil {
 			return err
 		}
-		return t.exec("UPDATE queue SET claim_expires_at = ? WHERE resource_id = ?", t.now.Add(d), h.id)
+		return t.exec("UPDATE queue SET claim_expires_at = ? WHERE resource_id = ?", t.now.Add(d), rowOf(c.Token))
 	}})
 }

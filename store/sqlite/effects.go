@@ -40,16 +40,16 @@ func (s *Store) ReserveEffect(
 func (t *tx) reserveEffect(
 	c *controller.Claim, e controller.EffectReservation,
 ) (r controller.EffectRecord, found controller.Reservation, err error) {
-	h, err := t.live(c)
+	uid, err := t.holds(c)
 	if err != nil {
 		return r, "", err
 	}
-	row, exists, err := t.effect(h.uid, e.Key)
+	row, exists, err := t.effect(uid, e.Key)
 	if err != nil {
 		return r, "", err
 	}
 	if !exists {
-		return t.newEffect(c, h.uid, e)
+		return t.newEffect(c, uid, e)
 	}
 	if differs := difference(row.EffectRecord, e); differs != "" {
 		return r, "", &controller.EffectConflictError{Ref: c.Ref, Key: e.Key, Differs: differs}
@@ -133,11 +133,11 @@ func (s *Store) FinishEffect(
 	e.Error = limit.Text(e.Error, controller.MaxError)
 	e.ExternalRef = limit.Text(e.ExternalRef, maxReference)
 	return write(ctx, s, "finish effect", func(t *tx) (controller.EffectRecord, error) {
-		h, err := t.live(c)
+		uid, err := t.holds(c)
 		if err != nil {
 			return controller.EffectRecord{}, err
 		}
-		row, exists, err := t.effect(h.uid, e.Key)
+		row, exists, err := t.effect(uid, e.Key)
 		if err != nil {
 			return row.EffectRecord, err
 		}
@@ -145,12 +145,12 @@ func (s *Store) FinishEffect(
 			return row.EffectRecord, fmt.Errorf("effect %q of %s was never reserved: reserve it first", e.Key, c.Ref)
 		}
 		if row.State.Final() {
-			return row.EffectRecord, sameEnd(h.Ref, row.EffectRecord, e.State)
+			return row.EffectRecord, sameEnd(c.Ref, row.EffectRecord, e.State)
 		}
 		if row.owner != string(c.Token) {
 			return row.EffectRecord, &lease.LostError{What: fmt.Sprintf("effect %q of %s", e.Key, c.Ref), Reason: lease.Taken}
 		}
-		return t.finishEffect(h.Ref, row, e)
+		return t.finishEffect(c.Ref, row, e)
 	})
 }
 

@@ -67,12 +67,16 @@ func (s *Store) Events(ctx context.Context, q controller.EventQuery) ([]controll
 func (t *tx) events(name, key, rest string, args ...any) ([]controller.Event, error) {
 	where := "scope = ?"
 	filter := values(t.scope)
+	column := "+" // keeps SQLite from an index in another order
+	if name != "" && key != "" {
+		column = ""
+	}
 	if name != "" {
-		where += " AND controller = ?"
+		where += " AND " + column + "controller = ?"
 		filter = append(filter, name)
 	}
 	if key != "" {
-		where += " AND resource_key = ?"
+		where += " AND " + column + "resource_key = ?"
 		filter = append(filter, key)
 	}
 	var list []controller.Event

@@ -51,7 +51,11 @@ func (l *fileLayer) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.Fi
 	if err != nil {
 		return nil, flags, translate(err)
 	}
-	return &layeredFile{file, path, l.fault}, flags, nil
+	layered := &layeredFile{file, path, l.fault}
+	if flags&vfs.OPEN_WAL != 0 {
+		return &logFile{layeredFile: layered}, flags, nil
+	}
+	return layered, flags, nil
 }
 
 // layeredFile is a file of a fileLayer.

@@ -67,16 +67,15 @@ func (t *tx) frozen() (*controller.Suspension, error) {
 
 // CheckApply is the last look before an effect is applied; see controller.Store.
 func (s *Store) CheckApply(ctx context.Context, c *controller.Claim) error {
-	_, err := read(ctx, s, "check claim", func(t *tx) (held, error) {
-		h, err := t.live(c)
-		if err != nil {
-			return h, err
+	_, err := read(ctx, s, "check claim", func(t *tx) (uid string, err error) {
+		if uid, err = t.holds(c); err != nil {
+			return uid, err
 		}
 		f, err := t.frozen()
 		if f != nil {
 			err = &controller.FrozenError{Freeze: *f}
 		}
-		return h, err
+		return uid, err
 	})
 	return err
 }

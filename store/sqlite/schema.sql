@@ -211,7 +211,9 @@ CREATE TABLE source_deliveries (
 ) STRICT, WITHOUT ROWID;
 
 -- Events outlive their resource. AUTOINCREMENT, because a cursor must never
--- meet a number again, also after the newest events were pruned.
+-- meet a number again, also after the newest events were pruned. Those of a project
+-- are found by their numbers: a file of several projects is rare, and another index
+-- would cost every pass a page.
 CREATE TABLE events (
   seq          INTEGER PRIMARY KEY AUTOINCREMENT,
   scope        TEXT NOT NULL,
@@ -221,5 +223,4 @@ CREATE TABLE events (
   type         TEXT NOT NULL,
   payload_json TEXT NOT NULL
 ) STRICT;
-CREATE INDEX events_of_scope ON events (scope, seq);
-CREATE INDEX events_of_resource ON events (scope, controller, resource_key, seq);
+CREATE INDEX events_of_resource ON events (controller, resource_key, seq);

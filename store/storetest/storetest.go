@@ -68,7 +68,8 @@ type test struct {
 func tests() []test {
 	var all []test
 	for _, group := range [][]test{
-		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, nextTests, deletionTests, effectTests, attemptTests, verdictTests,
+		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, nextTests,
+		deletionTests, effectTests, attemptTests, verdictTests,
 		childTests, childContinuationTests, runTests, lifeTests, eventTests, changeTests, sourceTests, peerTests, crowdTests,
 	} {
 		all = append(all, group...)
