@@ -10,6 +10,8 @@ type Step string
 
 // The steps, in the order in which a pass takes them.
 const (
+	// StepClaim is the claim of a key. Before it there is nothing to interrupt, so
+	// only a Crash with After meets it.
 	StepClaim         Step = "claim"
 	StepReserveEffect Step = "reserve effect"
 	StepCheckApply    Step = "check apply"
@@ -33,12 +35,13 @@ type Crash struct {
 	happened bool
 }
 
-// Crash lets the process die as c says. For an effect that was made and whose
-// receipt is lost, that is Crash{Step: StepFinishEffect}.
-func (k *Kit) Crash(c Crash) {
+// Crash lets the process die as c says, from now on: its steps are counted from
+// here. For an effect that was made and whose receipt is lost, that is
+// &Crash{Step: StepFinishEffect}.
+func (k *Kit) Crash(c *Crash) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.crash = &c
+	k.crash = c
 }
 
 // meets returns the crash of this step, if there is one.
@@ -46,7 +49,7 @@ func (k *Kit) meets(s Step) *Crash {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := k.crash
-	if c == nil || c.Step != "" && c.Step != s {
+	if c == nil || c.Step != "" && c.Step != s || s == StepClaim && !c.After {
 		return nil
 	}
 	if c.met++; c.met < c.N {
@@ -58,9 +61,8 @@ func (k *Kit) meets(s Step) *Crash {
 
 // EveryCrash plays a story once for each step at which a process may die in it:
 // before the step, and after it with its answer lost. The story makes a kit with
-// the crash and the T that it is given, and says how it must end: whatever the
-// step was, the same. The first step without which the story fails stands in the
-// message.
+// the T that it is given, hands the crash to Kit.Crash, and says how it must end:
+// whatever the step was, the same. What fails names the step.
 func EveryCrash(t T, story func(t T, c *Crash)) {
 	t.Helper()
 	for _, after := range []bool{false, true} {

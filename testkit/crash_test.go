@@ -16,7 +16,7 @@ func TestADeadProcessLeavesWhatItStored(t *testing.T) {
 	door := testkit.NewProvider("door")
 	k := testkit.New(t, testkit.Options{Definition: opener(door), Providers: []*testkit.Provider{door}})
 	front := k.Apply("front", nil)
-	k.Crash(testkit.Crash{Step: testkit.StepReserveEffect, After: true})
+	k.Crash(&testkit.Crash{Step: testkit.StepReserveEffect, After: true})
 	if !k.Pass() {
 		t.Fatal("there was no pass")
 	}
@@ -42,7 +42,7 @@ func TestADeadProcessAsksNobody(t *testing.T) {
 		return controller.Settled(nothing), err
 	}), Providers: []*testkit.Provider{door}})
 	k.Apply("front", nil)
-	k.Crash(testkit.Crash{Step: testkit.StepReserveEffect})
+	k.Crash(&testkit.Crash{Step: testkit.StepReserveEffect})
 	k.Pass()
 	door.WantMade(t, "open", 0)
 	k.Settle()
@@ -52,15 +52,16 @@ func TestADeadProcessAsksNobody(t *testing.T) {
 func TestTheNthStepIsCounted(t *testing.T) {
 	t.Parallel()
 	door := testkit.NewProvider("door")
-	k := testkit.New(t, testkit.Options{Definition: opener(door), Crash: &testkit.Crash{Step: testkit.StepClaim, N: 2}})
+	k := testkit.New(t, testkit.Options{Definition: opener(door)})
+	k.Crash(&testkit.Crash{Step: testkit.StepClaim, N: 2, After: true})
 	k.Apply("front", nil)
 	k.Apply("back", nil)
 	k.Pass()
-	if lines := k.Trace(); slices.Contains(lines, "the process dies before: claim") {
+	if lines := k.Trace(); slices.Contains(lines, "the process dies after: claim") {
 		t.Errorf("dead at the first claim: %q", lines)
 	}
 	k.Pass()
-	if lines := k.Trace(); !slices.Contains(lines, "the process dies before: claim") {
+	if lines := k.Trace(); !slices.Contains(lines, "the process dies after: claim") {
 		t.Errorf("alive at the second claim: %q", lines)
 	}
 }
@@ -78,14 +79,15 @@ func TestEveryCrashFindsWhatIsDoneTwice(t *testing.T) {
 		return record(func(t testkit.T) {
 			testkit.EveryCrash(t, func(t testkit.T, c *testkit.Crash) {
 				door := testkit.NewProvider("door")
-				k := testkit.New(t, testkit.Options{Definition: build(door), Providers: []*testkit.Provider{door}, Crash: c})
+				k := testkit.New(t, testkit.Options{Definition: build(door), Providers: []*testkit.Provider{door}})
+				k.Crash(c)
 				k.Apply("front", nil)
 				k.Settle()
 				door.WantMade(t, "open", 1)
 			})
 		})
 	}
-	if told := story(careless); len(told) != 1 || !strings.Contains(told[0], "dead before step 2: door made open 2 times") {
+	if told := story(careless); len(told) != 1 || !strings.Contains(told[0], "dead before step 1: door made open 2 times") {
 		t.Errorf("told %q", told)
 	}
 	if told := story(opener); len(told) != 0 {

@@ -45,7 +45,7 @@ func ExampleKit_Crash() {
 	door := testkit.NewProvider("door")
 	k := testkit.New(t, testkit.Options{Definition: opener(door), Providers: []*testkit.Provider{door}})
 	k.Apply("front", nil)
-	k.Crash(testkit.Crash{Step: testkit.StepFinishEffect})
+	k.Crash(&testkit.Crash{Step: testkit.StepFinishEffect})
 	k.Settle()
 	for _, line := range k.Trace() {
 		fmt.Println(line)

@@ -33,8 +33,6 @@ type Options struct {
 	// Providers are those that the definition works with. A process that has died
 	// calls none of them, and their calls stand in Kit.Trace.
 	Providers []*Provider
-	// Crash, if set, lets the first process die; see Kit.Crash.
-	Crash *Crash
 }
 
 // Kit runs the passes of one controller, in a process of their own that may die.
@@ -71,7 +69,7 @@ func New(t T, o Options) *Kit {
 		}
 	})
 	k := &Kit{
-		Clock: clocktest.New(), t: t, definition: o.Definition, path: filepath.Join(dir, "controller.sqlite"), crash: o.Crash,
+		Clock: clocktest.New(), t: t, definition: o.Definition, path: filepath.Join(dir, "controller.sqlite"),
 	}
 	if k.scheduler, err = newScheduler(o.Workflows); err != nil {
 		t.Fatalf("workflows: %v", err)

@@ -69,6 +69,11 @@ func (p *process) dead() bool { return errors.Is(context.Cause(p.life), ErrDied)
 // end ends the life of a process that may live.
 func (p *process) end() { p.die(nil) }
 
+func (p *process) dies(when string, s Step) {
+	p.kit.note("the process dies " + when + ": " + string(s))
+	p.die(ErrDied)
+}
+
 // through is one step of a process. told says what the trace has of it.
 func through[R any](p *process, s Step, call func() (R, error), told func(R) string) (R, error) {
 	var none R
@@ -77,8 +82,7 @@ func through[R any](p *process, s Step, call func() (R, error), told func(R) str
 	}
 	crash := p.kit.meets(s)
 	if crash != nil && !crash.After {
-		p.kit.note("the process dies before: " + string(s))
-		p.die(ErrDied)
+		p.dies("before", s)
 		return none, ErrDied
 	}
 	r, err := call()
@@ -86,26 +90,29 @@ func through[R any](p *process, s Step, call func() (R, error), told func(R) str
 		p.kit.note(fmt.Sprintf("%s: %v", s, err))
 		return none, err
 	}
-	if line := told(r); line != "" {
-		p.kit.note(string(s) + " " + line)
-	}
+	p.kit.note(string(s) + " " + told(r))
 	if crash != nil {
-		p.kit.note("the process dies after: " + string(s))
-		p.die(ErrDied)
+		p.dies("after", s)
 		return none, ErrDied
 	}
 	return r, nil
 }
 
-// Claim implements controller.Store.
+// Claim implements controller.Store. Only a claim that finds a key is a step.
 func (p *process) Claim(ctx context.Context, names []string, d time.Duration) (*controller.Claim, error) {
-	return through(p, StepClaim, func() (*controller.Claim, error) { return p.Store.Claim(ctx, names, d) },
-		func(c *controller.Claim) string {
-			if c == nil {
-				return ""
-			}
-			return c.Ref.Key
-		})
+	if p.dead() {
+		return nil, ErrDied
+	}
+	c, err := p.Store.Claim(ctx, names, d)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	p.kit.note("claim " + c.Ref.Key)
+	if p.kit.meets(StepClaim) != nil {
+		p.dies("after", StepClaim)
+		return nil, ErrDied
+	}
+	return c, nil
 }
 
 // ReserveEffect implements controller.Store.

@@ -59,12 +59,11 @@ func (m fakeMail) Sent(ctx context.Context, id string) (bool, error) { return m.
 func (m fakeMail) Send(ctx context.Context, id, _ string) error      { return m.Change(ctx, id) }
 
 // bench makes a kit with the controller over a fake mailer.
-func bench(t testkit.T, crash *testkit.Crash) (*testkit.Kit, fakeMail) {
+func bench(t testkit.T) (*testkit.Kit, fakeMail) {
 	mail := fakeMail{testkit.NewProvider("mail")}
 	return testkit.New(t, testkit.Options{
 		Definition: controller.Define("welcome", welcomer{mail}),
 		Providers:  []*testkit.Provider{mail.Provider},
-		Crash:      crash,
 	}), mail
 }
 
@@ -72,7 +71,7 @@ func bench(t testkit.T, crash *testkit.Crash) (*testkit.Kit, fakeMail) {
 
 func TestAPersonIsWelcomed(t *testing.T) {
 	t.Parallel()
-	k, mail := bench(t, nil)
+	k, mail := bench(t)
 	ada := k.Apply("ada", person{Address: "ada@example.com"})
 	k.Settle()
 	ada.WantConditions("Ready=true Sent")
@@ -85,7 +84,7 @@ func TestAPersonIsWelcomed(t *testing.T) {
 
 func TestAMailWhoseAnswerIsLostIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	k, mail := bench(t, nil)
+	k, mail := bench(t)
 	mail.Answers(testkit.Lost)
 	ada := k.Apply("ada", person{Address: "ada@example.com"})
 
@@ -104,7 +103,8 @@ func TestAMailWhoseAnswerIsLostIsNotSentAgain(t *testing.T) {
 func TestAPersonIsWelcomedOnceWhereverTheProcessDies(t *testing.T) {
 	t.Parallel()
 	testkit.EveryCrash(t, func(t testkit.T, crash *testkit.Crash) {
-		k, mail := bench(t, crash)
+		k, mail := bench(t)
+		k.Crash(crash)
 		ada := k.Apply("ada", person{Address: "ada@example.com"})
 		k.Settle()
 		ada.WantConditions("Ready=true Sent")

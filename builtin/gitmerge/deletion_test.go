@@ -1,14 +1,13 @@
 package gitmerge
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"piworkflows/controller"
 	"piworkflows/internal/git"
+	"piworkflows/testkit"
 )
 
 func TestDeletion(t *testing.T) {
@@ -21,9 +20,9 @@ func TestDeletion(t *testing.T) {
 		merged  bool
 	}{
 		{"before the first pass", func(*house) func() { return nil }, false},
-		{"with a finalizer only", func(h *house) func() { h.pass(); return nil }, false},
+		{"with a finalizer only", func(h *house) func() { h.Pass(); return nil }, false},
 		{"while verifying", func(h *house) func() {
-			h.passes()
+			h.Passes()
 			c := h.begin()
 			return func() {
 				h.want("b", ready+"false Deleting")
@@ -31,29 +30,28 @@ func TestDeletion(t *testing.T) {
 			}
 		}, false},
 		{"after an interruption", func(h *house) func() {
-			h.passes()
-			h.begin().finish(controller.ChildOutcome{State: controller.RunInterrupted})
+			h.Passes()
+			h.begin().Interrupt("")
 			return nil
 		}, false},
 		{"proposed", func(h *house) func() {
-			h.passes()
+			h.Passes()
 			h.begin().prove()
-			h.pass()
+			h.Pass()
 			return nil
 		}, false},
 		{"merged, and the receipt lost", func(h *house) func() {
-			h.passes()
+			h.Passes()
 			h.begin().prove()
-			h.pass()
-			h.store.loseReceipt = errors.New("lost")
-			h.pass()
-			h.clock.Advance(time.Minute)
+			h.Pass()
+			h.Crash(&testkit.Crash{Step: testkit.StepFinishEffect})
+			h.Pass()
 			return nil
 		}, true},
 		{"merged", func(h *house) func() {
-			h.passes()
+			h.Passes()
 			h.begin().prove()
-			h.passes()
+			h.Passes()
 			return nil
 		}, true},
 	}
@@ -63,18 +61,18 @@ func TestDeletion(t *testing.T) {
 			h := newHouse(t)
 			before := h.at("main")
 			h.push("b", "file", "1\n")
-			h.apply("b", h.spec("b", shell("true")))
+			h.Apply("b", h.spec("b", shell("true")))
 			then := test.arrange(h)
-			h.delete("b")
-			h.passes()
+			h.Resource("b").Delete()
+			h.Passes()
 			if then != nil {
-				if h.gone("b") {
+				if h.Resource("b").Gone() {
 					t.Fatal("gone while it was verified")
 				}
 				then()
-				h.passes()
+				h.Passes()
 			}
-			if !h.gone("b") {
+			if !h.Resource("b").Gone() {
 				t.Errorf("still there: %s", h.message("b"))
 			}
 			if merged := h.at("main") != before; merged != test.merged {
@@ -91,21 +89,21 @@ func TestDeletionRemovesWhatIsThere(t *testing.T) {
 	h.push("b", "file", "1\n")
 	s := h.spec("b", shell("true"))
 	s.Approved = false
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	c := h.begin()
 	w := workspaceOf(h.options)
-	if err := w.add(t.Context(), h.repo, c.in.Owner, c.claim.Row.RunID, git.Hash(h.at("main"))); err != nil {
+	if err := w.add(t.Context(), h.repo, c.in.Owner, c.Row().RunID, git.Hash(h.at("main"))); err != nil {
 		t.Fatal(err)
 	}
 	c.prove()
-	h.passes()
+	h.Passes()
 	if left := h.leftovers(); len(left) != 3 { // worktree, ref, folder
 		t.Fatalf("there is %q", left)
 	}
-	h.delete("b")
-	h.passes()
-	if !h.gone("b") {
+	h.Resource("b").Delete()
+	h.Passes()
+	if !h.Resource("b").Gone() {
 		t.Error("still there")
 	}
 	h.wantNothingLeft()
@@ -115,8 +113,8 @@ func TestDeletionWithoutItsRepository(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", shell("true")))
-	h.pass()
+	h.Apply("b", h.spec("b", shell("true")))
+	h.Pass()
 	owner := raw(h, "b").Metadata.UID
 	if err := os.MkdirAll(filepath.Join(h.root, owner, "run"), 0o700); err != nil {
 		t.Fatal(err)
@@ -124,9 +122,9 @@ func TestDeletionWithoutItsRepository(t *testing.T) {
 	if err := os.RemoveAll(h.dir); err != nil {
 		t.Fatal(err)
 	}
-	h.delete("b")
-	h.passes()
-	if !h.gone("b") {
+	h.Resource("b").Delete()
+	h.Passes()
+	if !h.Resource("b").Gone() {
 		t.Error("still there")
 	}
 	if entries, err := os.ReadDir(h.root); err != nil || len(entries) != 0 {
@@ -141,24 +139,24 @@ func TestRepositoryChanges(t *testing.T) {
 	h.push("b", "file", "1\n")
 	s := h.spec("b", shell("true"))
 	s.Approved = false
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.begin().prove()
-	h.passes()
+	h.Passes()
 	other := newForge(t)
 	other.root = h.root
 	other.push("b", "file", "other\n")
 	next := s
 	next.Repository, next.ExpectedHead, next.Approved = other.dir, other.at("b"), true
-	h.apply("b", next)
-	h.passes()
+	h.Apply("b", next)
+	h.Passes()
 	h.wantNothingLeft()
 	c := h.begin()
 	if c.in.Repository != other.dir {
 		t.Errorf("verified in %s", c.in.Repository)
 	}
 	c.prove()
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	run(t, other.dir, "cat-file", "-e", "main:file")
 	other.wantNothingLeft()
@@ -171,20 +169,20 @@ func TestSpecChangesAfterTheProposal(t *testing.T) {
 	before := h.at("main")
 	h.push("b", "file", "1\n")
 	s := h.spec("b", shell("true"))
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.begin().prove()
-	h.pass()
+	h.Pass()
 	s.Approved = false
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.want("b", ready+"false AwaitingApproval")
 	if h.at("main") != before {
 		t.Error("it was merged without an approval")
 	}
 	s.Approved = true
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	h.wantEffects("b", controller.EffectRejected, controller.EffectApplied)
 }

@@ -1,13 +1,13 @@
 package gitmerge
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	"piworkflows/controller"
 	"piworkflows/internal/git"
+	"piworkflows/testkit"
 )
 
 // proposed is a forge with a candidate for main, and the driver of its proposal.
@@ -123,18 +123,18 @@ func TestSpecChangesAfterALostReceipt(t *testing.T) {
 			before := h.at("main")
 			h.push("b", "file", "1\n")
 			s := h.spec("b", shell("true"))
-			h.apply("b", s)
-			h.passes()
+			h.Apply("b", s)
+			h.Passes()
 			candidate := h.begin().prove()
-			h.pass()
-			h.store.loseReceipt = errors.New("lost")
-			h.pass()
+			h.Pass()
+			h.Crash(&testkit.Crash{Step: testkit.StepFinishEffect})
+			h.Pass()
 			if undone { // as if the process had died before the call
 				h.move("main", before)
 			}
 			s.Approved = false
-			h.apply("b", s)
-			h.passes()
+			h.Apply("b", s)
+			h.Passes()
 			if undone {
 				h.want("b", ready+"false AwaitingApproval")
 				h.wantEffects("b", controller.EffectRejected)
@@ -146,9 +146,9 @@ func TestSpecChangesAfterALostReceipt(t *testing.T) {
 			if merged := h.at("main") == candidate; merged == undone {
 				t.Errorf("main is at %s", h.at("main"))
 			}
-			h.delete("b")
-			h.passes()
-			if !h.gone("b") {
+			h.Resource("b").Delete()
+			h.Passes()
+			if !h.Resource("b").Gone() {
 				t.Error("it cannot be deleted")
 			}
 			h.wantNothingLeft()

@@ -1,7 +1,6 @@
 package gitmerge
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/internal/git"
+	"piworkflows/testkit"
 )
 
 const (
@@ -24,25 +24,25 @@ func TestMergePassByPass(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.push("good", "file", "1\n")
-	h.apply("good", h.spec("good", shell("true")))
+	h.Apply("good", h.spec("good", shell("true")))
 	before := h.at("main")
 
-	h.pass() // the finalizer comes before anything that it cleans up
+	h.Pass() // the finalizer comes before anything that it cleans up
 	raw, status := h.get("good")
 	if !slices.Equal(raw.Metadata.Finalizers, []string{finalizer}) || status.Repository != h.dir || len(h.children("good")) != 0 {
 		t.Errorf("finalizers %q, status %+v", raw.Metadata.Finalizers, status)
 	}
-	h.passes() // the verification is asked for
+	h.Passes() // the verification is asked for
 	h.want("good", ready+"false Verifying", checkedC+"unknown Verifying")
 	candidate := h.begin().prove()
 
-	h.pass() // the proposal comes before its effect
+	h.Pass() // the proposal comes before its effect
 	h.want("good", ready+"false Merging", checkedC+"true CheckPassed")
 	if _, status = h.get("good"); status.Proposal == nil || status.Proposal.Candidate != candidate || h.at("main") != before {
 		t.Errorf("status %+v, main at %s", status, h.at("main"))
 	}
 	h.wantEffects("good")
-	h.pass() // the merge
+	h.Pass() // the merge
 	h.wantEffects("good", controller.EffectApplied)
 	if h.at("main") != candidate {
 		t.Errorf("main is at %s, want %s", h.at("main"), candidate)
@@ -50,7 +50,7 @@ func TestMergePassByPass(t *testing.T) {
 	if record := h.effects("good")[0]; !strings.Contains(record.Key, candidate) || record.ExternalRef != candidate {
 		t.Errorf("effect %+v", record)
 	}
-	h.passes()
+	h.Passes()
 	h.want("good", ready+"true Merged", checkedC+"true CheckPassed")
 	h.wantSettled("good")
 	if parents := run(t, h.dir, "rev-parse", "main^1", "main^2"); parents != before+"\n"+h.at("good") {
@@ -61,13 +61,10 @@ func TestMergePassByPass(t *testing.T) {
 // wantSettled wants a resource that rests and owns nothing.
 func (h *house) wantSettled(name string) {
 	h.t.Helper()
-	if n := h.passes(); n != 0 {
+	if n := h.Passes(); n != 0 {
 		h.t.Errorf("%d passes were left to do", n)
 	}
-	row, err := h.store.Queue(h.t.Context(), key(name))
-	if err != nil || row.State != controller.QueueNone {
-		h.t.Errorf("queue row %+v, %v", row, err)
-	}
+	h.Resource(name).WantSettled()
 	if raw, status := h.get(name); len(raw.Metadata.Finalizers) != 0 || status.Repository != "" || status.Proposal != nil {
 		h.t.Errorf("finalizers %q, status %+v", raw.Metadata.Finalizers, status)
 	}
@@ -117,8 +114,8 @@ func TestBlockedByWhatIsThere(t *testing.T) {
 			s := h.spec("b", shell("true"))
 			test.arrange(h, &s)
 			main := h.at("main")
-			h.apply("b", s)
-			if n := h.passes(); n != 1 {
+			h.Apply("b", s)
+			if n := h.Passes(); n != 1 {
 				t.Errorf("%d passes, want 1", n)
 			}
 			h.want("b", test.want...)
@@ -140,18 +137,18 @@ func TestBlockedByTheMachine(t *testing.T) {
 	f := newForge(t)
 	f.push("b", "file", "1\n")
 	old := houseOf(t, f, Options{Git: script(t, `echo "git version 2.37.1"`)})
-	old.apply("b", old.spec("b", shell("true")))
-	old.passes()
+	old.Apply("b", old.spec("b", shell("true")))
+	old.Passes()
 	old.want("b", ready+"false GitUnusable")
 	if says := old.message("b"); !strings.Contains(says, "2.38") {
 		t.Errorf("Ready says %q", says)
 	}
 	h := houseOf(t, f, Options{})
-	h.apply("b", h.spec("b", shell("true")))
+	h.Apply("b", h.spec("b", shell("true")))
 	if err := os.Rename(f.dir, f.dir+"-away"); err != nil {
 		t.Fatal(err)
 	}
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"false RepositoryMissing")
 }
 
@@ -163,18 +160,18 @@ func TestBlockedByAVerification(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
 			h.push("b", "file", "1\n")
-			h.apply("b", h.spec("b", shell("true")))
-			h.passes()
+			h.Apply("b", h.spec("b", shell("true")))
+			h.Passes()
 			c := h.begin()
-			c.succeed(VerifyOutput{Result: ResultBlocked, Reason: reason, Message: "it is so", Output: "line of the check"})
-			h.passes()
+			c.Succeed(VerifyOutput{Result: ResultBlocked, Reason: reason, Message: "it is so", Output: "line of the check"})
+			h.Passes()
 			h.want("b", ready+"false "+reason, checkedC+"false "+reason)
 			if says := h.message("b"); says != "it is so\nline of the check" {
 				t.Errorf("Ready says %q", says)
 			}
 			h.wantSettled("b")
-			h.wake("b") // the verdict stands: the same commits are not checked again
-			h.passes()
+			h.Resource("b").Wake() // the verdict stands: the same commits are not checked again
+			h.Passes()
 			h.want("b", ready+"false "+reason)
 			h.wantSettled("b")
 			if n := len(h.children("b")); n != 1 {
@@ -190,7 +187,7 @@ func TestVerificationThatProvedNothing(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(c *child){
 		"failed": func(c *child) {
-			c.finish(controller.ChildOutcome{State: controller.RunFailed, Error: "no space left on device"})
+			c.Fail("no space left on device")
 		},
 		"stuck": func(c *child) {
 			c.block(ReasonNoProgress, "route prepare came back with the same facts", "no space left on device")
@@ -201,19 +198,19 @@ func TestVerificationThatProvedNothing(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
 			h.push("b", "file", "1\n")
-			h.apply("b", h.spec("b", shell("true")))
-			h.passes()
+			h.Apply("b", h.spec("b", shell("true")))
+			h.Passes()
 			end(h.begin())
-			h.passes()
+			h.Passes()
 			h.want("b", ready+"false VerificationFailed", checkedC+"unknown VerificationFailed")
 			if says := h.message("b"); !strings.Contains(says, "no space left on device") || !strings.Contains(says, "reconcile") {
 				t.Errorf("Ready says %q", says)
 			}
 			h.wantSettled("b")
-			h.wake("b")
-			h.passes()
+			h.Resource("b").Wake()
+			h.Passes()
 			h.begin().prove()
-			h.passes()
+			h.Passes()
 			h.want("b", ready+"true Merged")
 			h.wantSettled("b")
 		})
@@ -226,10 +223,10 @@ func TestApproval(t *testing.T) {
 	h.push("b", "file", "1\n")
 	s := h.spec("b", shell("true"))
 	s.Approved = false
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	candidate := h.begin().prove()
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"false AwaitingApproval", checkedC+"true CheckPassed")
 	raw, status := h.get("b")
 	if status.Candidate != candidate || len(raw.Metadata.Finalizers) != 1 {
@@ -238,8 +235,8 @@ func TestApproval(t *testing.T) {
 	// The ref alone keeps the candidate.
 	run(t, h.dir, "gc", "--quiet", "--prune=now")
 	s.Approved = true
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	if h.at("main") != candidate || len(h.children("b")) != 1 {
 		t.Errorf("main at %s after %d verifications", h.at("main"), len(h.children("b")))
@@ -254,20 +251,20 @@ func TestCandidateLost(t *testing.T) {
 	h.push("b", "file", "1\n")
 	s := h.spec("b", shell("true"))
 	s.Approved = false
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.begin().prove()
-	h.passes()
+	h.Passes()
 	if err := forget(t.Context(), h.repo, raw(h, "b").Metadata.UID); err != nil {
 		t.Fatal(err)
 	}
 	run(t, h.dir, "gc", "--quiet", "--prune=now")
 	s.Approved = true
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.want("b", ready+"false Verifying")
 	h.begin().prove()
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	h.wantSettled("b")
 }
@@ -284,17 +281,17 @@ func TestTargetMovesWhileVerifying(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", shell("true")))
-	h.passes()
+	h.Apply("b", h.spec("b", shell("true")))
+	h.Passes()
 	c := h.begin()
 	moved := h.push("main", "other", "1\n")
-	h.wake("b")
-	h.passes() // one verification at a time
+	h.Resource("b").Wake()
+	h.Passes() // one verification at a time
 	if len(h.children("b")) != 1 {
 		t.Error("a second verification was asked for beside the first")
 	}
 	stale := c.prove()
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"false Verifying")
 	if h.at("main") != moved {
 		t.Errorf("main is at %s", h.at("main"))
@@ -306,7 +303,7 @@ func TestTargetMovesWhileVerifying(t *testing.T) {
 	if candidate := fresh.prove(); candidate == stale {
 		t.Error("the candidate is the stale one")
 	}
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	h.wantSettled("b")
 }
@@ -316,21 +313,21 @@ func TestHeadMovesWhileVerifying(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", shell("true")))
-	h.passes()
+	h.Apply("b", h.spec("b", shell("true")))
+	h.Passes()
 	c := h.begin()
-	if err := workspaceOf(h.options).add(t.Context(), h.repo, c.in.Owner, c.claim.Row.RunID, git.Hash(h.at("main"))); err != nil {
+	if err := workspaceOf(h.options).add(t.Context(), h.repo, c.in.Owner, c.Row().RunID, git.Hash(h.at("main"))); err != nil {
 		t.Fatal(err)
 	}
 	h.push("b", "more", "1\n")
-	h.wake("b")
-	h.passes()
+	h.Resource("b").Wake()
+	h.Passes()
 	h.want("b", ready+"false HeadChanged")
 	if left := h.leftovers(); len(left) != 2 || len(raw(h, "b").Metadata.Finalizers) != 1 { // worktree and folder
 		t.Errorf("there is %q", left)
 	}
 	c.block(ReasonHeadChanged, "it moved")
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"false HeadChanged")
 	h.wantSettled("b")
 }
@@ -340,19 +337,19 @@ func TestVerdictThatHasPassed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", shell("true")))
-	h.passes()
+	h.Apply("b", h.spec("b", shell("true")))
+	h.Passes()
 	h.begin().block(ReasonTargetChanged, "the target was elsewhere")
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"false Verifying")
 	h.begin().block(ReasonHeadChanged, "the head was elsewhere")
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"false HeadChanged")
 	h.wantSettled("b")
-	h.wake("b")
-	h.passes()
+	h.Resource("b").Wake()
+	h.Passes()
 	h.begin().prove()
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	h.wantSettled("b")
 }
@@ -368,7 +365,7 @@ func TestRefsMoveBeforeTheMerge(t *testing.T) {
 		{"target", func(h *house) { h.push("main", "other", "1\n") }, func(h *house) {
 			h.want("b", ready+"false Verifying")
 			h.begin().prove()
-			h.passes()
+			h.Passes()
 			h.want("b", ready+"true Merged")
 			h.wantEffects("b", controller.EffectRejected, controller.EffectApplied)
 		}},
@@ -378,7 +375,7 @@ func TestRefsMoveBeforeTheMerge(t *testing.T) {
 		}},
 		{"head, and back", func(h *house) {
 			h.move("b", h.at("main"))
-			h.pass()
+			h.Pass()
 			h.move("b", run(h.t, h.clone, "rev-parse", "b"))
 		}, func(h *house) {
 			h.want("b", ready+"true Merged")
@@ -392,13 +389,13 @@ func TestRefsMoveBeforeTheMerge(t *testing.T) {
 			if err := os.Rename(h.dir, h.dir+"-away"); err != nil {
 				h.t.Fatal(err)
 			}
-			h.passes()
+			h.Passes()
 			h.want("b", ready+"false RepositoryMissing")
 			if err := os.Rename(h.dir+"-away", h.dir); err != nil {
 				h.t.Fatal(err)
 			}
-			h.wake("b")
-			h.passes()
+			h.Resource("b").Wake()
+			h.Passes()
 		}, func(h *house) {
 			h.want("b", ready+"true Merged")
 			h.wantEffects("b", controller.EffectRejected, controller.EffectApplied)
@@ -409,12 +406,12 @@ func TestRefsMoveBeforeTheMerge(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
 			h.push("b", "file", "1\n")
-			h.apply("b", h.spec("b", shell("true")))
-			h.passes()
+			h.Apply("b", h.spec("b", shell("true")))
+			h.Passes()
 			h.begin().prove()
-			h.pass() // proposed
+			h.Pass() // proposed
 			test.move(h)
-			h.passes()
+			h.Passes()
 			test.then(h)
 			h.wantSettled("b")
 		})
@@ -425,20 +422,20 @@ func TestTargetIsCheckedOutBeforeTheMerge(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", shell("true")))
-	h.passes()
+	h.Apply("b", h.spec("b", shell("true")))
+	h.Passes()
 	h.begin().prove()
-	h.pass()
+	h.Pass()
 	tree := h.clone + "-2"
 	run(t, h.dir, "worktree", "add", "--quiet", tree, "main")
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"false TargetCheckedOut")
 	h.wantEffects("b", controller.EffectRejected)
 	run(t, h.dir, "worktree", "remove", tree)
-	h.wake("b")
-	h.passes()
+	h.Resource("b").Wake()
+	h.Passes()
 	h.begin().prove()
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	h.wantSettled("b")
 }
@@ -449,40 +446,45 @@ func TestReceiptLost(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", shell("true")))
-	h.passes()
+	h.Apply("b", h.spec("b", shell("true")))
+	h.Passes()
 	candidate := h.begin().prove()
-	h.pass()
-	h.store.loseReceipt = errors.New("lost")
-	h.pass()
+	h.Pass()
+	h.Crash(&testkit.Crash{Step: testkit.StepFinishEffect})
+	h.Pass()
 	h.wantEffects("b", controller.EffectPending)
 	if h.at("main") != candidate {
 		t.Errorf("main is at %s", h.at("main"))
 	}
 	h.move("main", h.push("after", "after", "1\n")) // from here a second merge would be refused
 	h.move("main", candidate)
-	h.clock.Advance(time.Minute)
-	h.passes()
+	h.Passes()
 	h.wantEffects("b", controller.EffectApplied)
 	h.want("b", ready+"true Merged")
 	h.wantSettled("b")
-	if events := h.eventsOf("b", controller.EventEffectRecovered); events != 1 {
-		t.Errorf("%d recoveries", events)
+	if events := h.Resource("b").Events(controller.EventEffectRecovered); len(events) != 1 {
+		t.Errorf("%d recoveries", len(events))
 	}
 }
 
-func (h *house) eventsOf(name string, kind controller.EventType) (n int) {
-	h.t.Helper()
-	events, err := h.store.Events(h.t.Context(), controller.EventQuery{Controller: Name, Key: name, Limit: 1000})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for _, e := range events {
-		if e.Type == kind {
-			n++
+// Wherever the process dies, the branch is merged, and once.
+func TestABranchIsMergedOnceWhereverTheProcessDies(t *testing.T) {
+	t.Parallel()
+	testkit.EveryCrash(t, func(kt testkit.T, c *testkit.Crash) {
+		h := houseOf(kt, newForge(t), Options{})
+		h.Crash(c)
+		h.push("b", "file", "1\n")
+		h.Apply("b", h.spec("b", shell("true")))
+		h.Passes()
+		candidate := h.begin().prove()
+		h.Passes()
+		h.want("b", ready+"true Merged")
+		h.wantEffects("b", controller.EffectApplied)
+		h.wantSettled("b")
+		if h.at("main") != candidate {
+			kt.Errorf("main is at %s", h.at("main"))
 		}
-	}
-	return n
+	})
 }
 
 func TestMergeUndone(t *testing.T) {
@@ -491,23 +493,23 @@ func TestMergeUndone(t *testing.T) {
 	before := h.at("main")
 	h.push("b", "file", "1\n")
 	s := h.spec("b", shell("true"))
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.begin().prove()
-	h.passes()
+	h.Passes()
 	h.move("main", before)
-	h.wake("b")
-	h.passes()
+	h.Resource("b").Wake()
+	h.Passes()
 	h.want("b", ready+"false MergeUndone")
 	if h.at("main") != before {
 		t.Error("it was merged again without being asked for")
 	}
 	h.wantSettled("b")
 	s.CheckTimeout = Duration(time.Minute)
-	h.apply("b", s)
-	h.passes()
+	h.Apply("b", s)
+	h.Passes()
 	h.begin().prove()
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	h.wantEffects("b", controller.EffectApplied, controller.EffectApplied)
 	h.wantSettled("b")
@@ -517,19 +519,19 @@ func TestInterruptedVerificationGetsAnotherAttempt(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", shell("true")))
-	h.passes()
+	h.Apply("b", h.spec("b", shell("true")))
+	h.Passes()
 	first := h.begin()
-	first.finish(controller.ChildOutcome{State: controller.RunInterrupted, Error: "the host stopped"})
-	h.passes()
+	first.Interrupt("the host died")
+	h.Passes()
 	h.want("b", ready+"false Verifying")
-	h.clock.Advance(controller.ChildBackoffBase)
+	h.Clock.Advance(controller.ChildBackoffBase)
 	second := h.begin()
-	if second.claim.Row.RunID == first.claim.Row.RunID || second.claim.Row.Attempt != 2 || len(h.children("b")) != 1 {
-		t.Errorf("second attempt %+v", second.claim.Row)
+	if second.Row().RunID == first.Row().RunID || second.Row().Attempt != 2 || len(h.children("b")) != 1 {
+		t.Errorf("second attempt %+v", second.Row())
 	}
 	second.prove()
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"true Merged")
 	h.wantSettled("b")
 }
@@ -541,15 +543,15 @@ func TestTwoBranchesForOneTarget(t *testing.T) {
 	h := newHouse(t)
 	for _, b := range []string{"one", "two"} {
 		h.push(b, "file-"+b, "1\n")
-		h.apply(b, h.spec(b, shell("true")))
+		h.Apply(b, h.spec(b, shell("true")))
 	}
-	h.passes()
+	h.Passes()
 	h.begin().prove()
 	h.begin().prove()
-	h.passes()
+	h.Passes()
 	for c := h.start(); c != nil; c = h.start() {
 		c.prove()
-		h.passes()
+		h.Passes()
 	}
 	for _, b := range []string{"one", "two"} {
 		h.want(b, ready+"true Merged")
@@ -568,8 +570,8 @@ func TestCleanupIsTriedAgain(t *testing.T) {
 	git := script(t, `case "$*" in *"worktree list"*) if [ -e "`+broken+`" ] && [ "$AGAIN" = "" ]; then echo no >&2; exit 9; fi;; esac; exec git "$@"`)
 	h := houseOf(t, f, Options{Git: git})
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", shell("true")))
-	h.passes()
+	h.Apply("b", h.spec("b", shell("true")))
+	h.Passes()
 	c := h.begin()
 	h.push("b", "more", "1\n") // so that the next pass needs no list of worktrees
 	c.block(ReasonHeadChanged, "it moved")
@@ -578,7 +580,7 @@ func TestCleanupIsTriedAgain(t *testing.T) {
 	}
 	h.move("b", h.at("main"))
 	h.move("main", run(t, h.clone, "rev-parse", "b")) // merged: no list either
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"true AlreadyMerged")
 	if r := raw(h, "b"); len(r.Metadata.Finalizers) != 1 {
 		t.Error("the finalizer is gone although the cleanup failed")
@@ -586,8 +588,8 @@ func TestCleanupIsTriedAgain(t *testing.T) {
 	if err := os.Remove(broken); err != nil {
 		t.Fatal(err)
 	}
-	h.clock.Advance(cleanupRetry)
-	if n := h.passes(); n != 1 {
+	h.Clock.Advance(cleanupRetry)
+	if n := h.Passes(); n != 1 {
 		t.Errorf("%d passes", n)
 	}
 	h.wantSettled("b")

@@ -22,8 +22,8 @@ func (c *child) engineRun() *engine.Run {
 	}
 	e := engine.New(engine.Options{RunsDir: filepath.Join(filepath.Dir(c.h.dir), "runs"), KillGrace: 50 * time.Millisecond})
 	r, err := e.Start(c.h.t.Context(), g, engine.StartOptions{
-		RunID: c.claim.Row.RunID, Input: c.claim.Row.Input,
-		Fence: func(ctx context.Context) error { return c.h.store.CheckRun(ctx, c.claim) },
+		RunID: c.Row().RunID, Input: c.Row().Input,
+		Fence: func(ctx context.Context) error { return c.h.Store().CheckRun(ctx, c.Claim()) },
 	})
 	if err != nil {
 		c.h.t.Fatal(err)
@@ -43,14 +43,14 @@ func (c *child) end(r engine.Result) {
 	case r.Status == runbundle.Completed:
 		o = controller.ChildOutcome{State: controller.RunSucceeded, Output: r.FinalOutput}
 	}
-	c.finish(o)
+	c.Finish(o)
 }
 
 // settle runs passes and verifications until nothing is left to do.
 func (h *house) settle() {
 	h.t.Helper()
 	for range 20 {
-		h.passes()
+		h.Passes()
 		c := h.start()
 		if c == nil {
 			return
@@ -73,9 +73,9 @@ func TestStory(t *testing.T) {
 	h.push("main", "story", "one\n2\nthree\n")
 	check := shell(`test ! -e broken || { echo "FAIL broken"; exit 1; }`)
 	for _, b := range []string{"good", "better", "failing", "clash"} {
-		h.apply(b, h.spec(b, check))
+		h.Apply(b, h.spec(b, check))
 	}
-	h.apply("moved", h.spec("moved", shell("git update-ref refs/heads/moved refs/heads/good")))
+	h.Apply("moved", h.spec("moved", shell("git update-ref refs/heads/moved refs/heads/good")))
 	h.settle()
 	for b, want := range map[string]string{
 		"good": "true Merged", "better": "true Merged", "failing": "false CheckFailed",
@@ -99,7 +99,7 @@ func TestStory(t *testing.T) {
 	run(t, h.clone, "checkout", "--quiet", "failing")
 	run(t, h.clone, "rm", "--quiet", "broken")
 	h.push("failing", "mended", "1\n")
-	h.apply("failing", h.spec("failing", check))
+	h.Apply("failing", h.spec("failing", check))
 	h.settle()
 	h.want("failing", ready+"true Merged")
 	h.wantSettled("failing")
@@ -112,8 +112,8 @@ func TestStoryOfACancelledRun(t *testing.T) {
 	v := &trial{forge: h.forge}
 	running := v.hold()
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", v.in.Check))
-	h.passes()
+	h.Apply("b", h.spec("b", v.in.Check))
+	h.Passes()
 	c := h.begin()
 	r := c.engineRun()
 	running()
@@ -122,7 +122,7 @@ func TestStoryOfACancelledRun(t *testing.T) {
 	}
 	r.Cancel()
 	c.end(r.Wait())
-	h.passes()
+	h.Passes()
 	h.want("b", ready+"false VerificationFailed")
 	h.wantSettled("b")
 }
@@ -134,24 +134,24 @@ func TestStoryOfAnInterruptedRun(t *testing.T) {
 	v := &trial{forge: h.forge}
 	running := v.hold()
 	h.push("b", "file", "1\n")
-	h.apply("b", h.spec("b", v.in.Check))
-	h.passes()
+	h.Apply("b", h.spec("b", v.in.Check))
+	h.Passes()
 	c := h.begin()
 	r := c.engineRun()
 	running()
 	r.Interrupt("the host stops")
 	c.end(r.Wait())
-	h.passes()
-	h.clock.Advance(controller.ChildBackoffBase)
+	h.Passes()
+	h.Clock.Advance(controller.ChildBackoffBase)
 	again := h.begin()
-	if again.claim.Row.Attempt != 2 || again.in.Owner != c.in.Owner {
-		t.Errorf("attempt %+v", again.claim.Row)
+	if again.Row().Attempt != 2 || again.in.Owner != c.in.Owner {
+		t.Errorf("attempt %+v", again.Row())
 	}
 	next := again.engineRun()
 	running()
 	next.Cancel()
 	again.end(next.Wait())
-	h.passes()
+	h.Passes()
 	h.wantSettled("b")
 }
 
@@ -164,7 +164,7 @@ func TestStoryOfARepositoryInUse(t *testing.T) {
 	run(t, h.clone, "branch", "release", "main")
 	s := h.spec("b", shell("test -f file"))
 	s.Repository, s.Target = h.clone, "release"
-	h.apply("b", s)
+	h.Apply("b", s)
 	h.settle()
 	h.want("b", ready+"true Merged")
 	run(t, h.clone, "cat-file", "-e", "release:file")
