@@ -52,6 +52,7 @@ var codes = map[string]int{
 	"limit_exceeded":     exitUsage,
 	"duplicate_workflow": exitUsage,
 	"not_a_demo":         exitUsage,
+	"shared_store":       exitUsage,
 	"invalid_ref_name":   exitUsage,
 	"repository_missing": exitUsage,
 	"unsupported_store":  exitUsage,
@@ -202,7 +203,7 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("waited %s for %s in vain; %s: wait longer with --timeout, or see why with controller",
+	return fmt.Sprintf("waited %s for %s in vain; %s: wait longer with --timeout, or see with explain who acts next",
 		e.Timeout, e.For, e.Last)
 }
 
