@@ -101,6 +101,31 @@ func (a *App) resourceNames(ctx context.Context, args []string) (keys []string, 
 	return keys, err
 }
 
+// uncertainEffects suggests a resource, then its effects that have not ended, then
+// a verdict.
+func (a *App) uncertainEffects(ctx context.Context, args []string) (keys []string, err error) {
+	switch len(args) {
+	case 2:
+	case 3:
+		return verdictWords(), nil
+	default:
+		return a.resourceNames(ctx, args)
+	}
+	err = a.withReader(ctx, func(_ host.Paths, s host.Store) error {
+		if s == nil {
+			return nil
+		}
+		list, err := s.Effects(ctx, refArgs(args))
+		for _, e := range list {
+			if !e.State.Final() {
+				keys = append(keys, e.Key)
+			}
+		}
+		return err
+	})
+	return keys, err
+}
+
 func (a *App) workflowNames(_ context.Context, args []string) ([]string, error) {
 	catalog, err := a.Catalog()
 	if err != nil || len(args) > 0 {

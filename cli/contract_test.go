@@ -96,7 +96,7 @@ func jsonResults() map[string]func(a *App) error {
 			return a.printWaited(waiter{ref: ref, goal: goal{"Verified", controller.True}}, &resource)
 		},
 		"events": func(a *App) error {
-			return a.printEvents(nil, eventsResult{schema("events"), eventsOf(someEvents()), "MTo0Mg"}, nil)
+			return a.printEvents(nil, eventsResult{head: schema("events"), Events: eventsOf(someEvents()), Next: "MTo0Mg"}, nil)
 		},
 		"host": func(a *App) error { return a.printLeft(someSummary) },
 		"run": func(a *App) error {

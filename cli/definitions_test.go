@@ -25,6 +25,8 @@ type echoSpec struct {
 	Hold  bool `json:"hold,omitempty"`
 	Greet bool `json:"greet,omitempty"`
 	Late  bool `json:"late,omitempty"`
+	// Doubt has an effect of which nobody knows whether it was made.
+	Doubt bool `json:"doubt,omitempty"`
 }
 
 type echoStatus struct {
@@ -42,6 +44,9 @@ func (echo) Reconcile(ctx context.Context, p *controller.Pass, r controller.Reso
 	if r.Spec.Hold {
 		patch.Finalizers = []string{"echo-hold"}
 	}
+	if r.Spec.Doubt {
+		return ring(ctx, p, patch)
+	}
 	switch {
 	case r.Spec.Fail:
 		return controller.Result[echoStatus]{}, errors.New("told to fail")
@@ -51,6 +56,20 @@ func (echo) Reconcile(ctx context.Context, p *controller.Pass, r controller.Reso
 		return greet(ctx, p, r, patch)
 	}
 	return controller.Settled(patch), nil
+}
+
+// ring rings a bell that nobody hears.
+func ring(ctx context.Context, p *controller.Pass, patch controller.Patch[echoStatus]) (controller.Result[echoStatus], error) {
+	_, err := p.Effects.Ensure(ctx, controller.Effect{
+		Key: "ring", Kind: "bell", Request: "loud",
+		Observe: func(context.Context) (controller.Observation, error) {
+			return controller.Observation{State: controller.ObservedIndeterminate}, nil
+		},
+		Apply: func(context.Context, string) (controller.Application, error) {
+			return controller.Application{State: controller.EffectIndeterminate, Reason: "nobody heard it"}, nil
+		},
+	})
+	return controller.Settled(patch), err
 }
 
 func greet(ctx context.Context, p *controller.Pass, r controller.Resource[echoSpec, echoStatus], patch controller.Patch[echoStatus]) (controller.Result[echoStatus], error) {

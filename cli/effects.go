@@ -162,12 +162,17 @@ func verdictNote(t controller.EffectAttempt) string {
 	return t.Actor + ": " + t.Reason
 }
 
+func verdictWords() []string {
+	words := make([]string, len(controller.Verdicts()))
+	for i, v := range controller.Verdicts() {
+		words[i] = string(v)
+	}
+	return words
+}
+
 func (a *App) resolveCommand() *cobra.Command {
 	var reason string
-	verdicts := make([]string, len(controller.Verdicts()))
-	for i, v := range controller.Verdicts() {
-		verdicts[i] = string(v)
-	}
+	verdicts := verdictWords()
 	cmd := &cobra.Command{
 		Use:   "resolve CONTROLLER KEY EFFECT VERDICT --reason R",
 		Short: "Say what became of an uncertain effect",
@@ -177,7 +182,7 @@ func (a *App) resolveCommand() *cobra.Command {
 			"  abandon      it is not to be made\n" +
 			"Who said so and why is recorded.",
 		Args:              exactArgs("CONTROLLER", "KEY", "EFFECT", "VERDICT"),
-		ValidArgsFunction: a.complete(a.resourceNames),
+		ValidArgsFunction: a.complete(a.uncertainEffects),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason == "" {
 				return wrongUsage(cmd, "--reason is missing: say why, for those who look at it later")

@@ -18,8 +18,10 @@ type eventsFlags struct {
 type eventsResult struct {
 	head
 	Events []eventLine `json:"events"`
-	// Next is where to go on. It is absent if the limit cut the answer.
+	// Next is where to go on; absent in a project without a store.
 	Next controller.Cursor `json:"next,omitempty"`
+	// more says that the limit cut the answer.
+	more bool
 }
 
 func (a *App) eventsCommand() *cobra.Command {
@@ -28,7 +30,8 @@ func (a *App) eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [CONTROLLER [KEY]]",
 		Short: "Show what happened to resources",
-		Long: "Shows the newest events, the oldest of them first, or those after a cursor.\n" +
+		Long: "Shows the newest events, the oldest of them first, or the first ones after a cursor. With\n" +
+			"-o json the answer has the cursor to go on from.\n" +
 			"With -o json and --follow each line is a result of its own.",
 		Args:              rangeArgs(0, "CONTROLLER", "KEY"),
 		ValidArgsFunction: a.complete(a.resourceNames),
@@ -56,10 +59,7 @@ func (a *App) eventsCommand() *cobra.Command {
 
 func (a *App) showEvents(ctx context.Context, s host.Store, f eventsFlags) error {
 	if s == nil {
-		if err := a.known(f.query.Controller); err != nil {
-			return err
-		}
-		return a.noEvents()
+		return a.noEvents(f.query.Controller)
 	}
 	var lines *view.Lines
 	if f.follow {
@@ -68,19 +68,9 @@ func (a *App) showEvents(ctx context.Context, s host.Store, f eventsFlags) error
 	if f.follow && f.query.After != "" {
 		return a.followEvents(ctx, s, f, f.query.After, nil, lines)
 	}
-	// The head is read first: what happens in between is followed, not lost, and
-	// told apart by its number.
-	next, err := s.Head(ctx)
+	list, result, err := recorded(ctx, s, f.query)
 	if err != nil {
 		return err
-	}
-	list, err := s.Events(ctx, f.query)
-	if err != nil {
-		return err
-	}
-	result := eventsResult{schema("events"), eventsOf(list), next}
-	if f.query.After != "" && len(list) == f.query.Limit {
-		result.Next = ""
 	}
 	if len(list) == 0 {
 		if err := a.known(f.query.Controller); err != nil {
@@ -94,7 +84,36 @@ func (a *App) showEvents(ctx context.Context, s host.Store, f eventsFlags) error
 	for _, e := range list {
 		shown[e.Seq] = true
 	}
-	return a.followEvents(ctx, s, f, next, shown, lines)
+	return a.followEvents(ctx, s, f, result.Next, shown, lines)
+}
+
+// noEvents is the answer in a project without a store.
+func (a *App) noEvents(name string) error {
+	if err := a.known(name); err != nil {
+		return err
+	}
+	if a.flags.json() {
+		return a.printJSON(eventsResult{head: schema("events"), Events: []eventLine{}})
+	}
+	a.sayf("there are no events yet")
+	return nil
+}
+
+// recorded reads the events of a query. The head is read first: what happens in
+// between is followed, not lost, and told apart by its number.
+func recorded(ctx context.Context, s host.Store, q controller.EventQuery) (list []controller.Event, r eventsResult, err error) {
+	next, err := s.Head(ctx)
+	if err != nil {
+		return nil, r, err
+	}
+	if list, err = s.Events(ctx, q); err != nil {
+		return nil, r, err
+	}
+	r = eventsResult{head: schema("events"), Events: eventsOf(list), Next: next}
+	if q.After != "" && len(list) == q.Limit {
+		r.Next, r.more = list[len(list)-1].Cursor, true
+	}
+	return list, r, nil
 }
 
 // known refuses a controller that this program does not have; no name is none.
@@ -105,14 +124,6 @@ func (a *App) known(name string) error {
 	}
 	_, err = catalog.Controllers.Get(name)
 	return err
-}
-
-func (a *App) noEvents() error {
-	if a.flags.json() {
-		return a.printJSON(eventsResult{head: schema("events"), Events: []eventLine{}})
-	}
-	a.sayf("there are no events yet")
-	return nil
 }
 
 // followEvents writes what happens after a cursor until ctx ends, but for what
@@ -135,7 +146,7 @@ func (a *App) followEvents(
 		if len(list) == 0 {
 			continue
 		}
-		if err := a.printEvents(list, eventsResult{schema("events"), eventsOf(list), from}, lines); err != nil {
+		if err := a.printEvents(list, eventsResult{head: schema("events"), Events: eventsOf(list), Next: from}, lines); err != nil {
 			return err
 		}
 	}
@@ -151,8 +162,11 @@ func (a *App) printEvents(list []controller.Event, result eventsResult, stream *
 	case stream != nil:
 		return a.print(stream.Add(eventRows(list)))
 	case len(list) == 0:
-		return a.noEvents()
-	default:
-		return a.print(a.eventTable(list))
+		a.sayf("there are no such events")
+		return nil
 	}
+	if result.more {
+		a.sayf("there may be more: --after %s", view.Plain(string(result.Next)))
+	}
+	return a.print(a.eventTable(list))
 }

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(leakFree{m}, map[string]func(){
 		"pi-workflows": func() { os.Exit(program(testDefinitions())) },
+		"pi-other":     func() { os.Exit(program(host.Definitions{})) },
 		"pi-broken":    func() { os.Exit(program(brokenDefinitions())) },
 	})
 }

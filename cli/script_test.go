@@ -83,10 +83,10 @@ func runID(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], r.Runs[0].RunID)
 }
 
-// cursor sets a variable to where the events end now: cursor NAME.
+// cursor sets a variable to where an answer of events ends: cursor NAME FLAGS….
 func cursor(ts *testscript.TestScript, _ bool, args []string) {
 	var r eventsResult
-	answer(ts, &r, "events")
+	answer(ts, &r, append([]string{"events"}, args[1:]...)...)
 	ts.Setenv(args[0], string(r.Next))
 }
 

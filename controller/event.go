@@ -10,8 +10,10 @@ import (
 //
 // Spec: Observability.
 type Event struct {
-	// Seq orders the events of one store.
+	// Seq orders the events of one store, Cursor is the place after this one in the
+	// change feed.
 	Seq        int64
+	Cursor     Cursor
 	RecordedAt time.Time
 	Ref
 	Type    EventType

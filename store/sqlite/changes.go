@@ -71,7 +71,7 @@ func (s *Store) Changes(ctx context.Context, after controller.Cursor, f controll
 			return controller.Changes{}, err
 		}
 		if len(list) > 0 {
-			return controller.Changes{Events: list, Next: encodeCursor(list[len(list)-1].Seq)}, nil
+			return controller.Changes{Events: list, Next: list[len(list)-1].Cursor}, nil
 		}
 		if err := s.sleep(ctx, committed, nil); err != nil {
 			return controller.Changes{}, err

@@ -83,6 +83,7 @@ func (t *tx) events(name, key, rest string, args ...any) ([]controller.Event, er
 	var e controller.Event
 	err := t.each("SELECT seq, recorded_at, controller, resource_key, type, payload_json FROM events WHERE "+where+" "+rest,
 		append(filter, args...), func() error {
+			e.Cursor = encodeCursor(e.Seq)
 			list = append(list, e)
 			return nil
 		}, &e.Seq, &e.RecordedAt, &e.Controller, &e.Key, (*string)(&e.Type), &e.Payload)
