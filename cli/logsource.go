@@ -108,7 +108,7 @@ func (l *logs) take(take func(outputPiece) error, o outputPiece) error {
 // recorded hands on what the record has of the steps that were not shown yet and
 // are not spooled. It counts those of which there is nothing, if that is wanted.
 func (l *logs) recorded(take func(outputPiece) error, spooled []string, count bool) (err error) {
-	if l.bundle, err = runbundle.Read(l.bundle.Dir); err != nil {
+	if l.bundle, err = l.bundle.Next(); err != nil {
 		return err
 	}
 	for _, s := range l.bundle.State.Steps {
