@@ -195,3 +195,14 @@ func TestAClaimCostsTheSameHoweverManyRowsWait(t *testing.T) {
 		}
 	}
 }
+
+// Allocations are counted over all goroutines, so that nothing else may run.
+func TestAPassAllocatesLittle(t *testing.T) { //nolint:paralleltest // see above
+	const passes = 200
+	s := openForCost(t)
+	putKeys(t, s, "c", passes+10)
+	c := claimOne(t, s)
+	if got := testing.AllocsPerRun(passes, func() { c = settleNext(t, s, c) }); got > 80 {
+		t.Errorf("%.0f allocations in the store for a pass, want at most 80", got)
+	}
+}

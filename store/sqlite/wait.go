@@ -7,7 +7,11 @@ import (
 
 // WaitDue waits for a key of the named controllers; see controller.Store.
 func (s *Store) WaitDue(ctx context.Context, controllers []string) error {
-	return s.wait(ctx, func(t *tx) (*time.Time, error) { return t.nextDue(controllers) })
+	err := s.wait(ctx, func(t *tx) (*time.Time, error) { return t.nextDue(controllers) })
+	if err == nil {
+		s.hasWork.Store(true) // the claim that follows need not look again
+	}
+	return err
 }
 
 // outlook is what there is to wait for.

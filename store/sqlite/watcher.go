@@ -8,8 +8,10 @@ import (
 	"piworkflows/clock"
 )
 
-// watchEvery is how often a waiting store looks for commits of others.
-const watchEvery = 50 * time.Millisecond
+// watchEvery is how often a waiting store looks for commits of others: often enough
+// to notice them within 100 ms, and no more often, because to wake up costs an idle
+// process more than the look.
+const watchEvery = 75 * time.Millisecond
 
 // watcher raises the signal when another connection has committed. SQLite tells
 // nobody about commits of other processes. The cheapest thing to ask it is
