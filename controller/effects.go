@@ -101,11 +101,10 @@ func (s *effects) reservation(e Effect) (EffectReservation, error) {
 	if err != nil {
 		return EffectReservation{}, err
 	}
-	fingerprint, err := canonical.Fingerprint(request)
 	return EffectReservation{
-		Key: e.Key, Kind: e.Kind, Generation: cmp.Or(e.Generation, now), RequestFingerprint: fingerprint,
+		Key: e.Key, Kind: e.Kind, Generation: cmp.Or(e.Generation, now), RequestFingerprint: canonical.Sum(request),
 		Adopt: e.Adopt, ObserveOnly: e.Apply == nil,
-	}, err
+	}, nil
 }
 
 // check lists what is wrong with an effect of a resource at a generation.

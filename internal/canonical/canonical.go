@@ -32,8 +32,14 @@ func Fingerprint(raw []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return Sum(text), nil
+}
+
+// Sum is [Fingerprint] of a text that is canonical already, for example one that
+// [Canonical] returned.
+func Sum(text []byte) string {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return hex.EncodeToString(sum[:])
 }
 
 // Equal reports whether two JSON texts hold the same value. Errors are those of
