@@ -62,6 +62,7 @@ func errorFields(err error) fields {
 		field(func(e *NodeError) fields { return fields{"runId": e.RunID, "node": view.Fit(e.Node, maxShownValue)} }),
 		field(func(e *RunError) fields { return fields{"runId": e.RunID, "status": e.Status, "runErrorCode": e.Code} }),
 		field(func(e *FileError) fields { return fields{"path": e.Path} }),
+		field(func(e *MissingFileError) fields { return fields{"path": e.Path} }),
 		field(func(e *controller.EffectNotFoundError) fields { return effectFields(e.Ref, e.Effect) }),
 		field(func(e *controller.EffectBusyError) fields { return effectFields(e.Ref, e.Effect) }),
 		field(func(e *controller.EffectResolvedError) fields {

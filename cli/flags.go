@@ -78,12 +78,20 @@ func rangeArgs(least int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return wrongUsage(cmd, "%s is missing", strings.Join(names[len(args):least], " and "))
+			return missingArgs(cmd, names[len(args):least])
 		case len(args) > len(names):
 			return wrongUsage(cmd, "%.80q is one argument too many", args[len(names)])
 		}
 		return nil
 	}
+}
+
+func missingArgs(cmd *cobra.Command, names []string) error {
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	return wrongUsage(cmd, "%s %s missing", strings.Join(names, " and "), verb)
 }
 
 // usageArgs makes what a check of arguments refuses a wrong usage.

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"piworkflows/controller"
@@ -28,6 +30,9 @@ func (s source) read(stdin io.Reader) (json.RawMessage, error) {
 		return readAll("stdin", stdin)
 	}
 	f, err := os.Open(s.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &MissingFileError{s.file}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the value: %w", err)
 	}
@@ -37,6 +42,16 @@ func (s source) read(stdin io.Reader) (json.RawMessage, error) {
 	}
 	return readAll(name, f)
 }
+
+// MissingFileError says that there is no file from which to read a value.
+type MissingFileError struct{ Path string }
+
+func (e *MissingFileError) Error() string {
+	return fmt.Sprintf("cannot read %s: there is no such file: check the path, or give - for stdin", e.Path)
+}
+
+// ErrorCode is the stable code of the error.
+func (*MissingFileError) ErrorCode() string { return "file_not_found" }
 
 // FileError says that a file cannot hold a value.
 type FileError struct{ Path, Reason string }
