@@ -105,7 +105,7 @@ func (e *explaining) readiness() {
 	case ready.Status == True:
 		e.add(ReasonIsReady, ActorNobody, "", "%s", says)
 	case ready.Status == False:
-		e.add(ReasonNotReady, ActorPerson, e.command("apply"), "%s", says)
+		e.add(ReasonNotReady, ActorPerson, e.command("apply")+" --patch JSON", "%s", says)
 	case ready.Reason == ReasonNotObserved:
 		e.unobserved(ReasonNeverObserved, "no pass has reported on it yet")
 	case e.behind():

@@ -68,7 +68,7 @@ func TestExplain(t *testing.T) {
 		// What the controller says.
 		{"ready", func(*controller.Situation) {}, controller.StandingReady, []string{ready}},
 		{"condition false", func(s *controller.Situation) { not(s, controller.False, "Conflict", "in a.go") },
-			controller.StandingBlocked, []string{"not_ready → person: apply c k"}},
+			controller.StandingBlocked, []string{"not_ready → person: apply c k --patch JSON"}},
 		{"condition unknown", func(s *controller.Situation) { not(s, controller.Unknown, "Verifying", "") },
 			controller.StandingProgressing, []string{"readiness_unknown → host"}},
 		{"no condition", func(s *controller.Situation) { s.Resource.Status.Conditions = nil },
@@ -121,7 +121,7 @@ func TestExplain(t *testing.T) {
 		{"errors", func(s *controller.Situation) {
 			delayed(s, 3, 1)
 			not(s, controller.False, "Down", "")
-		}, controller.StandingProgressing, []string{"error_backoff at 130 → time: reconcile c k", "not_ready → person: apply c k"}},
+		}, controller.StandingProgressing, []string{"error_backoff at 130 → time: reconcile c k", "not_ready → person: apply c k --patch JSON"}},
 		{"retries", func(s *controller.Situation) { delayed(s, 0, 1) },
 			controller.StandingReady, []string{"retry_backoff at 130 → time: reconcile c k", ready}},
 		{"a delay", func(s *controller.Situation) { delayed(s, 0, 0) },
@@ -149,7 +149,7 @@ func TestExplain(t *testing.T) {
 		{"an effect rejected", func(s *controller.Situation) {
 			effect(s, controller.EffectRejected)
 			not(s, controller.False, "Refused", "")
-		}, controller.StandingBlocked, []string{"effect_rejected → person: apply c k", "not_ready → person: apply c k"}},
+		}, controller.StandingBlocked, []string{"effect_rejected → person: apply c k --patch JSON", "not_ready → person: apply c k --patch JSON"}},
 		{"an effect rejected, and ready all the same", func(s *controller.Situation) { effect(s, controller.EffectRejected) },
 			controller.StandingReady, []string{ready}},
 		{"an effect in a frozen project", func(s *controller.Situation) {

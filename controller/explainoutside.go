@@ -32,7 +32,7 @@ func (e *explaining) effect(r EffectRecord) {
 			"nobody knows what came of effect %s: it is looked for before it is tried again%s", r.Key, because(r.Error))
 	case EffectRejected:
 		if r.Generation == m.Generation && ReadinessOf(e.Resource).Status != True && !m.Deleting() {
-			e.add(ReasonEffectRejected, ActorPerson, e.command("apply"), "effect %s was rejected%s", r.Key, because(r.Error))
+			e.add(ReasonEffectRejected, ActorPerson, e.command("apply")+" --patch JSON", "effect %s was rejected%s", r.Key, because(r.Error))
 		}
 	case EffectApplied:
 	}
