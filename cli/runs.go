@@ -123,20 +123,20 @@ func runLineOf(row runqueue.Row, root string) runLine {
 		ChildOf: row.ChildOf, Attempt: row.Attempt, Error: row.Error,
 		ContinuationOf: row.ContinuationOf, ContinuedBy: row.ContinuedBy,
 	}
-	b, err := runbundle.Read(filepath.Join(root, row.RunID))
+	b, err := runbundle.Summarize(filepath.Join(root, row.RunID))
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			line.Error = err.Error()
 		}
 		return line
 	}
-	line.Status, line.Steps = host.RunStatus(row, b), len(b.State.Steps)
-	line.StartedAt = b.State.StartedAt.String()
-	if b.State.Status.Terminal() {
-		line.FinishedAt = b.State.FinishedAt.String()
+	line.Status, line.Steps = host.RunStatus(row, b), b.Steps
+	line.StartedAt = b.StartedAt.String()
+	if b.Status.Terminal() {
+		line.FinishedAt = b.FinishedAt.String()
 	}
-	if b.State.Error != "" {
-		line.Error = b.State.Error
+	if b.Error != "" {
+		line.Error = b.Error
 	}
 	return line
 }

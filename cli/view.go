@@ -112,7 +112,7 @@ func standingOf(ctx context.Context, s host.Store, b *runbundle.Bundle) (runbund
 	if err != nil {
 		return "", err
 	}
-	if status := host.RunStatus(row, b); status != statusOf(b) {
+	if status := host.RunStatus(row, b.Summary()); status != statusOf(b) {
 		return runbundle.Status(status), nil
 	}
 	if b.State.Status.Terminal() {

@@ -70,7 +70,7 @@ func (o Options) answerable(ctx context.Context, store Store, row runqueue.Row) 
 func (o Options) late(ctx context.Context, store Store, row runqueue.Row) error {
 	b, err := runbundle.Read(o.bundle(row.RunID))
 	if err != nil || !b.State.Status.Terminal() || row.ChildOf != "" { // of a child, a host tells its parent first
-		return &runqueue.NotWaitingError{RunID: row.RunID, Status: RunStatus(row, b)}
+		return &runqueue.NotWaitingError{RunID: row.RunID, Status: RunStatus(row, b.Summary())}
 	}
 	s, err := adopt(ctx, o, store, row.RunID)
 	if err != nil {

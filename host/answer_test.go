@@ -32,7 +32,7 @@ func TestAnAnswerStartsTheContinuation(t *testing.T) {
 	if after.State.TraceSeq != before.State.TraceSeq || after.State.Status != runbundle.Waiting {
 		t.Errorf("the bundle of the parent changed: %+v", after.State)
 	}
-	if status := host.RunStatus(w.row(t, parent), after); status != host.StatusAnswered {
+	if status := host.RunStatus(w.row(t, parent), after.Summary()); status != host.StatusAnswered {
 		t.Errorf("the parent is %s, want %s", status, host.StatusAnswered)
 	}
 

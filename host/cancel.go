@@ -29,7 +29,7 @@ func CancelRun(ctx context.Context, o Options, store Store, runID string) (was s
 	if err != nil {
 		return "", err
 	}
-	b, _ := runbundle.Read(o.bundle(runID)) // what is wrong with it is found again
+	b, _ := runbundle.Summarize(o.bundle(runID)) // what is wrong with it is found again
 	was = RunStatus(row, b)
 	err = o.cancelOpen(ctx, store, runID)
 	if ended, ok := errors.AsType[*runbundle.EndedError](err); ok && ended.Status == runbundle.Waiting {
@@ -109,6 +109,6 @@ func PauseRun(ctx context.Context, o Options, store Store, runID string) error {
 	if row.Holder != "" {
 		return &runqueue.HeldError{RunID: runID, Holder: row.Holder}
 	}
-	b, _ := runbundle.Read(o.bundle(runID)) // the row tells enough without it
+	b, _ := runbundle.Summarize(o.bundle(runID)) // the row tells enough without it
 	return &NotRunningError{RunID: runID, Status: RunStatus(row, b)}
 }

@@ -48,7 +48,7 @@ func TestACancelledQuestionCannotBeAnswered(t *testing.T) {
 	runID := w.waiting(t)
 	w.mustCancel(t, runID, "waiting")
 	w.mustBe(t, runID, runqueue.Cancelled, runbundle.Waiting)
-	if status := host.RunStatus(w.row(t, runID), w.bundle(t, runID)); status != "cancelled" {
+	if status := host.RunStatus(w.row(t, runID), w.bundle(t, runID).Summary()); status != "cancelled" {
 		t.Errorf("the run is %s", status)
 	}
 	_, err := w.answer(t, runID, `1`)

@@ -37,7 +37,7 @@ func TestARunWhoseProcessWasKilledGoesOn(t *testing.T) {
 	way := newTrip().stay()
 	w := travel(t, dir, way)
 	row := w.row(t, runID)
-	if status := host.RunStatus(row, w.bundle(t, runID)); status != host.StatusInterrupted || !row.Interrupted() {
+	if status := host.RunStatus(row, w.bundle(t, runID).Summary()); status != host.StatusInterrupted || !row.Interrupted() {
 		t.Errorf("the run is %s, its row %+v", status, row)
 	}
 	result, err := w.resume(t, runID)

@@ -15,18 +15,18 @@ const (
 	StatusAnswered = "answered"
 )
 
-// RunStatus says in one word where a run stands, from its row and its bundle,
-// which is nil if there is none.
-func RunStatus(row runqueue.Row, b *runbundle.Bundle) string {
+// RunStatus says in one word where a run stands, from its row and the summary of its
+// bundle, which is nil if there is none.
+func RunStatus(row runqueue.Row, b *runbundle.Summary) string {
 	switch {
-	case b != nil && b.Interrupted():
+	case b != nil && b.Interrupted:
 		return StatusInterrupted
-	case b != nil && b.State.Status == runbundle.Waiting && row.ContinuedBy != "":
+	case b != nil && b.Status == runbundle.Waiting && row.ContinuedBy != "":
 		return StatusAnswered
-	case b != nil && b.State.Status == runbundle.Waiting && row.Status == runqueue.Cancelled:
+	case b != nil && b.Status == runbundle.Waiting && row.Status == runqueue.Cancelled:
 		return string(runbundle.Cancelled)
-	case b != nil && b.State.Status.Terminal():
-		return string(b.State.Status)
+	case b != nil && b.Status.Terminal():
+		return string(b.Status)
 	case row.Interrupted():
 		return StatusInterrupted
 	default:
