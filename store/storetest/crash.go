@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
+	"time"
 
 	"piworkflows/controller"
 	"piworkflows/internal/crashpoint"
@@ -22,6 +23,10 @@ const (
 	crashPlaceEnv = "STORETEST_CRASH_PLACE"
 	crashAtEnv    = "STORETEST_CRASH_AT"
 )
+
+// later is when the story begins, for processes that find the clock of their place
+// where it was left.
+const later = time.Hour
 
 // Main ends the process if it is one that Crash started; TestMain calls it first.
 // Such a process acts in a story over a store until it dies at one of its durable
@@ -105,6 +110,7 @@ type crashes struct {
 func undisturbed(t *testing.T, h Harness) []picture {
 	t.Helper()
 	k := newKit(t, h)
+	k.Advance(later)
 	a, pictures := newActor(h, k.place), []picture{k.picture()}
 	open, faulty := a.open, (*Faulty)(nil)
 	a.open = func(ctx context.Context) (Store, error) {
@@ -163,6 +169,9 @@ func (c *crashes) live(t *testing.T, place string, n int) (counts []int, whole b
 func (c *crashes) crash(t *testing.T, n int) {
 	t.Helper()
 	place := t.TempDir()
+	if err := c.harness.Advance(place, later); err != nil {
+		t.Fatal(err)
+	}
 	counts, whole := c.live(t, place, n)
 	if whole {
 		t.Fatalf("the process had no operation %d", n)
