@@ -48,8 +48,9 @@ type Faulty struct {
 }
 
 var (
-	_ controller.Store = (*Faulty)(nil)
-	_ runqueue.Store   = (*Faulty)(nil)
+	_ controller.Store         = (*Faulty)(nil)
+	_ controller.FinishClaimer = (*Faulty)(nil)
+	_ runqueue.Store           = (*Faulty)(nil)
 )
 
 // NewFaulty wraps a store.

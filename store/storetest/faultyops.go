@@ -78,6 +78,27 @@ func (s *Faulty) Finish(ctx context.Context, c *controller.Claim, f controller.F
 	return through(s, "Finish", func() (controller.Finished, error) { return s.inner.Finish(ctx, c, f) })
 }
 
+// FinishAndClaim passes through. A store without it does the one after the other.
+func (s *Faulty) FinishAndClaim(
+	ctx context.Context, c *controller.Claim, f controller.Finish, controllers []string, d time.Duration,
+) (controller.Finished, *controller.Claim, error) {
+	var next *controller.Claim
+	got, err := through(s, "FinishAndClaim", func() (got controller.Finished, err error) {
+		if both, ok := s.inner.(controller.FinishClaimer); ok {
+			got, next, err = both.FinishAndClaim(ctx, c, f, controllers, d)
+			return got, err
+		}
+		if got, err = s.inner.Finish(ctx, c, f); err == nil {
+			next, _ = s.inner.Claim(ctx, controllers, d) // whoever needs one asks again
+		}
+		return got, err
+	})
+	if err != nil {
+		next = nil
+	}
+	return got, next, err
+}
+
 // ReserveEffect passes through.
 func (s *Faulty) ReserveEffect(
 	ctx context.Context, c *controller.Claim, e controller.EffectReservation,

@@ -99,11 +99,13 @@ var story = []storyStep{
 		return controller.Finish{Write: w, Settle: true}
 	})},
 	{name: "put a resource anew", act: puts("a", `{"n":3}`), again: true},
+	{name: "put another anew", act: puts("b", `{"n":3}`), again: true},
 	{name: "rebuild the queue", act: func(ctx context.Context, a *actor) error {
 		_, err := a.store.RebuildQueue(ctx)
 		return err
 	}, many: true},
 	{name: "claim for the end", act: claims("a")},
+	{name: "finish and claim the next", act: follows},
 	{name: "close", act: func(_ context.Context, a *actor) error { return a.store.Close() }},
 }
 
@@ -203,6 +205,18 @@ func finishes(key string, f func(c *controller.Claim) controller.Finish) act {
 		_, err := a.store.Finish(ctx, a.claims[key], f(a.claims[key]))
 		return err
 	}
+}
+
+// follows ends the pass on a and claims what comes next, if the store can do so in
+// one transaction.
+func follows(ctx context.Context, a *actor) error {
+	c, f := a.claims["a"], controller.Finish{Settle: true}
+	if both, ok := a.store.(controller.FinishClaimer); ok {
+		_, _, err := both.FinishAndClaim(ctx, c, f, []string{name}, lasts)
+		return err
+	}
+	_, err := a.store.Finish(ctx, c, f)
+	return err
 }
 
 func deletes(key string) act {

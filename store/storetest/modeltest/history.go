@@ -243,6 +243,11 @@ func (c *client) call(o operation) answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.history = append(c.history, porcupine.Operation{ClientId: c.id, Input: o, Call: began, Output: a, Return: ended})
+	if claim != nil && o.action == doFinish { // for the rules, which see one key at a time, these are two calls
+		c.history = append(c.history, porcupine.Operation{
+			ClientId: c.id, Input: operation{action: doClaim}, Call: began, Output: claimed(claim), Return: ended,
+		})
+	}
 	return a
 }
 
@@ -297,6 +302,7 @@ func (c *client) onClaim(a action, claim *controller.Claim) operation {
 	case doEffect:
 		o.state = pick(c.random, controller.EffectIndeterminate, controller.EffectApplied)
 	case doFinish:
+		o.next = c.random.IntN(2) == 0
 		o.finish = pick(c.random,
 			controller.Finish{Settle: true, Unsettled: time.Second},
 			controller.Finish{Reason: controller.ReasonRequested},

@@ -40,6 +40,8 @@ type operation struct {
 	finish controller.Finish
 	state  controller.EffectState
 	by     time.Duration
+	// next says that the end of a pass also claims, if the store can do that.
+	next bool
 }
 
 func (o operation) String() string {
@@ -135,7 +137,7 @@ func codeOf(err error) (code string, ok bool) {
 	return "", false
 }
 
-// run performs an operation on a store. The claim is that of doClaim.
+// run performs an operation on a store. The claim is one that it made, if any.
 func (o operation) run(ctx context.Context, s storetest.Store, controllerName string) (a answer, c *controller.Claim, err error) {
 	ref := controller.Ref{Controller: controllerName, Key: o.key}
 	switch o.action {
@@ -154,13 +156,16 @@ func (o operation) run(ctx context.Context, s storetest.Store, controllerName st
 		done, err = s.RequestDeletion(ctx, controller.Deletion{Ref: ref})
 		a.deleted = done.Deleted
 	case doClaim:
-		if c, err = s.Claim(ctx, []string{controllerName}, lasts); c != nil {
-			a.key, a.token, a.count, a.resource = c.Ref.Key, c.Token, c.Wake, snapshotOf(c.Resource)
-		}
+		c, err = s.Claim(ctx, []string{controllerName}, lasts)
+		a = claimed(c)
 	case doRenew:
 		err = s.Renew(ctx, o.claim, renewed)
 	case doFinish:
-		a.finished, err = s.Finish(ctx, o.claim, o.finish)
+		if both, ok := s.(controller.FinishClaimer); ok && o.next {
+			a.finished, c, err = both.FinishAndClaim(ctx, o.claim, o.finish, []string{controllerName}, lasts)
+		} else {
+			a.finished, err = s.Finish(ctx, o.claim, o.finish)
+		}
 	case doReserve:
 		_, a.found, err = s.ReserveEffect(ctx, o.claim, reservation("e"))
 	case doEffect:
@@ -175,6 +180,14 @@ func (o operation) run(ctx context.Context, s storetest.Store, controllerName st
 		a = answer{code: code}
 	}
 	return a, c, nil
+}
+
+// claimed is the answer of a claim.
+func claimed(c *controller.Claim) (a answer) {
+	if c != nil {
+		a.key, a.token, a.count, a.resource = c.Ref.Key, c.Token, c.Wake, snapshotOf(c.Resource)
+	}
+	return a
 }
 
 func reservation(key string) controller.EffectReservation {

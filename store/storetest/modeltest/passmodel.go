@@ -11,10 +11,15 @@ import (
 )
 
 func (m *machine) claim(t *rapid.T) {
-	m.expire()
-	want := m.due()
 	c, err := m.store(t).Claim(t.Context(), []string{owner}, lasts)
 	must(t, err)
+	m.took(t, c)
+}
+
+// took compares what a claim took, if anything, with what it must take.
+func (m *machine) took(t *rapid.T, c *controller.Claim) {
+	m.expire()
+	want := m.due()
 	if c == nil || want == "" {
 		if c != nil || want != "" {
 			t.Fatalf("claimed %+v, want %q", c, want)
@@ -84,13 +89,26 @@ func (m *machine) finish(t *rapid.T) {
 			f.Write.Finalizers = []string{"f"}
 		}
 	}
-	done, err := m.store(t).Finish(t.Context(), c.Claim, f)
+	s := m.store(t)
+	both, claims := s.(controller.FinishClaimer)
+	claims = claims && rapid.Bool().Draw(t, "and claim")
+	var done controller.Finished
+	var next *controller.Claim
+	var err error
+	if claims {
+		done, next, err = both.FinishAndClaim(t.Context(), c.Claim, f, []string{owner}, lasts)
+	} else {
+		done, err = s.Finish(t.Context(), c.Claim, f)
+	}
 	if !m.holding(t, c, err) {
 		return
 	}
 	must(t, err)
 	if diff := cmp.Diff(m.afterFinish(c.Ref.Key, f), done); diff != "" {
 		t.Fatalf("finished (-want +got):\n%s", diff)
+	}
+	if claims {
+		m.took(t, next)
 	}
 }
 
