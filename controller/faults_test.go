@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -75,21 +74,25 @@ func (h hasty) NewTimer(d time.Duration) clock.Timer {
 // storm is a world with keys that each want two effects and a child run.
 type storm struct {
 	*world
-	provider *provider
-	manager  *controller.Manager
+	provider  *provider
+	scheduler *scheduler
+	manager   func(*idling) *controller.Manager
 }
 
 const stormKeys = 5
 
 func newStorm(t *testing.T) *storm {
 	t.Helper()
-	s := &storm{world: newWorld(t), provider: newProvider()}
+	s := &storm{world: newWorld(t), provider: newProvider(), scheduler: newScheduler("w")}
 	for i := range stormKeys {
 		s.put(strconv.Itoa(i), `1`)
 	}
-	s.manager = s.world.manager(func(o *controller.ManagerOptions) {
-		o.Clock, o.Scheduler = hasty{s.clock}, newScheduler("w")
-	}, define(s.reconcile))
+	s.manager = func(i *idling) *controller.Manager {
+		return s.world.manager(func(o *controller.ManagerOptions) {
+			o.Store, o.Observer, o.Clock, o.Scheduler = i, i, hasty{s.clock}, s.scheduler
+			o.StopGrace = time.Hour // a slow store is no pass that ignores its end
+		}, define(s.reconcile))
+	}
 	return s
 }
 
@@ -110,11 +113,9 @@ func (s *storm) reconcile(ctx context.Context, p *controller.Pass, r controller.
 func (s *storm) weather() {
 	s.t.Helper()
 	for range 1000 {
-		var workers sync.WaitGroup
-		for range 3 {
-			workers.Go(s.work)
+		if err := untilIdle(s.t.Context(), s.store, s.manager); err != nil {
+			s.t.Fatal(err)
 		}
-		workers.Wait()
 		s.runChildren()
 		left, err := s.store.Inner().Backlog(s.t.Context(), []string{"c"})
 		if err != nil {
@@ -126,15 +127,6 @@ func (s *storm) weather() {
 		s.clock.Advance(lease.DefaultDuration)
 	}
 	s.t.Fatal("it does not come to an end")
-}
-
-// work runs passes until there is none, or the store fails.
-func (s *storm) work() {
-	for {
-		if ran, err := s.manager.RunOnce(s.t.Context()); !ran || err != nil {
-			return
-		}
-	}
 }
 
 // runChildren runs child runs, as a host that gives up whenever the store fails.

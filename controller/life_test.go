@@ -53,10 +53,9 @@ func live() {
 // life is a process that works off what is to be done: key a wants two effects and
 // a child run, key b goes again, with an effect that cleans up.
 type life struct {
-	dir     string
-	clock   *clocktest.Manual
-	store   *sqlite.Store
-	manager *controller.Manager
+	dir   string
+	clock *clocktest.Manual
+	store *sqlite.Store
 }
 
 // newLife makes the n-th life, which begins so much later that nothing of the one
@@ -76,12 +75,6 @@ func (l *life) run(ctx context.Context) (err error) {
 		}
 	}
 	if l.store, err = sqlite.Open(ctx, o); err != nil {
-		return err
-	}
-	l.manager, err = controller.NewManager(controller.ManagerOptions{
-		Store: l.store, Definitions: []*controller.Definition{define(l.reconcile)}, Clock: l.clock, Scheduler: lifeScheduler{newScheduler("w")},
-	})
-	if err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context) error{l.begin, l.work, l.clear, l.work} {
@@ -171,15 +164,13 @@ func (l *life) path(name string) string { return filepath.Join(l.dir, name) }
 // work runs passes and child runs until nothing is left to do.
 func (l *life) work(ctx context.Context) error {
 	for range 100 {
-		ran, err := l.manager.RunOnce(ctx)
-		if err != nil {
+		if err := untilIdle(ctx, l.store, l.manager); err != nil {
 			return err
 		}
-		child, err := l.runChild(ctx)
-		if err != nil {
-			return err
-		}
-		if ran || child {
+		if child, err := l.runChild(ctx); child || err != nil {
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		left, err := l.store.Backlog(ctx, []string{"c"})
@@ -189,6 +180,18 @@ func (l *life) work(ctx context.Context) error {
 		l.clock.Advance(time.Minute)
 	}
 	return errors.New("it does not come to an end")
+}
+
+// manager has one worker, so that lives are as much alike as they can be.
+func (l *life) manager(i *idling) *controller.Manager {
+	m, err := controller.NewManager(controller.ManagerOptions{
+		Store: i, Observer: i, Definitions: []*controller.Definition{define(l.reconcile)}, Clock: l.clock,
+		Scheduler: lifeScheduler{newScheduler("w")}, Workers: 1,
+	})
+	if err != nil {
+		panic(err)
+	}
+	return m
 }
 
 func (l *life) runChild(ctx context.Context) (ran bool, err error) {
