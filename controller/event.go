@@ -98,3 +98,29 @@ type Changes struct {
 	// Next continues after the last event.
 	Next Cursor
 }
+
+// EventPruning says which events go.
+type EventPruning struct {
+	// Before selects events that are older.
+	Before time.Time
+	// PerResource, if set, selects all but the newest so many of each resource,
+	// as far as they are older than Spare: who follows the events must not lose
+	// what has just happened.
+	PerResource int
+	Spare       time.Time
+	// Limit bounds one call, 1 to 10,000; zero is 1000. Call again until less were
+	// removed.
+	Limit int
+	// DryRun counts and removes nothing.
+	DryRun bool
+}
+
+// DeliveryPruning says which deliveries are forgotten; after that one with the
+// same ID counts as new.
+type DeliveryPruning struct {
+	// Before selects deliveries that are older.
+	Before time.Time
+	// Limit and DryRun are as in EventPruning.
+	Limit  int
+	DryRun bool
+}

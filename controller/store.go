@@ -114,6 +114,11 @@ type Store interface {
 	Backlog(ctx context.Context, controllers []string) (Backlog, error)
 	// Events returns recorded events, oldest first within the answer.
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
+	// PruneEvents removes old events and PruneDeliveries forgets old deliveries, in
+	// many transactions. They return how many, or how many it would be. A cursor
+	// stays good; what was removed after it is passed over.
+	PruneEvents(ctx context.Context, p EventPruning) (int, error)
+	PruneDeliveries(ctx context.Context, p DeliveryPruning) (int, error)
 	// Head returns the cursor after the newest event.
 	Head(ctx context.Context) (Cursor, error)
 	// Changes returns the events after a cursor; it blocks until there is one
@@ -184,6 +189,8 @@ type ListPage struct {
 type ListItem struct {
 	Resource Raw
 	Queue    QueueRow
+	// UpdatedAt is when the resource version rose for the last time.
+	UpdatedAt time.Time
 }
 
 // Deletion asks for a resource to be deleted.

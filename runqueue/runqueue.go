@@ -107,6 +107,37 @@ type Store interface {
 	Run(ctx context.Context, runID string) (Row, error)
 	// Runs lists rows.
 	Runs(ctx context.Context, q Query) ([]Row, error)
+	// EndedRuns lists runs whose rows are final, the newest first.
+	EndedRuns(ctx context.Context, q EndedQuery) (EndedPage, error)
+	// ForgetRun removes the row of a run that has ended and that nothing names, and
+	// reports whether it did. Its bundle is removed before.
+	ForgetRun(ctx context.Context, runID string) (bool, error)
+}
+
+// EndedQuery selects runs that have ended.
+type EndedQuery struct {
+	// Limit is 1 to 1000; zero is 100.
+	Limit int
+	// Continue is the Continue of the page before.
+	Continue string
+}
+
+// EndedPage is one page of runs that have ended.
+type EndedPage struct {
+	Runs []EndedRun
+	// Continue is empty on the last page.
+	Continue string
+}
+
+// EndedRun is what retention has to know of a run.
+type EndedRun struct {
+	RunID, Workflow string
+	Status          Status
+	// EndedAt is when the row became final.
+	EndedAt time.Time
+	// Named says that the record is needed: by a run that continues this one, or by
+	// a child request that has not come to its end.
+	Named bool
 }
 
 // Interactive is the part of Store for runs that belong to people. It refuses a

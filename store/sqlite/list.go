@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"strings"
+	"time"
 
 	"piworkflows/controller"
 )
@@ -39,7 +40,8 @@ func (s *Store) List(ctx context.Context, q controller.ListQuery) (controller.Li
 // listRow is one line of a list; row is its state in the queue.
 type listRow struct {
 	record
-	row controller.QueueRow
+	row     controller.QueueRow
+	updated time.Time
 }
 
 func (r listRow) size() int { return len(r.spec) + r.statusSize() }
@@ -56,22 +58,23 @@ func (t *tx) list(query controller.ListQuery, after controller.Ref, count int) (
 	}
 	var r record
 	var q queueRow
+	var updated time.Time
 	bytes := 0
-	err = t.each("SELECT "+recordColumns+", "+queueColumns+` FROM resources r
+	err = t.each("SELECT "+recordColumns+", "+queueColumns+`, r.updated_at FROM resources r
 		`+join+` queue q ON q.resource_id = r.id
 		WHERE r.scope = ? AND `+where+" ORDER BY r.controller, r.resource_key", args,
 		func() error {
 			if more = len(list) == count || bytes > maxPageBytes; more {
 				return errEnough
 			}
-			row := listRow{r, q.state(t.now)}
+			row := listRow{r, q.state(t.now), updated}
 			if err := row.attention.show(&row.row); err != nil {
 				return err
 			}
 			list = append(list, row)
 			bytes += list[len(list)-1].size()
 			return nil
-		}, append(r.columns(), q.columns()...)...)
+		}, append(append(r.columns(), q.columns()...), &updated)...)
 	return list, more, err
 }
 
@@ -82,7 +85,7 @@ func newPage(rows []listRow, more bool) (controller.ListPage, error) {
 		if err != nil {
 			return controller.ListPage{}, err
 		}
-		p.Items = append(p.Items, controller.ListItem{Resource: raw, Queue: r.row})
+		p.Items = append(p.Items, controller.ListItem{Resource: raw, Queue: r.row, UpdatedAt: r.updated})
 	}
 	if more {
 		p.Continue = encodeContinue(rows[len(rows)-1].Ref)

@@ -6,20 +6,9 @@ import (
 	"piworkflows/controller"
 )
 
-// maxPruned bounds how many rows one call of a pruning operation touches.
-const maxPruned = 10_000
-
-// pruneBatch is how many effects one transaction cuts: others get their turn in
-// between.
-const pruneBatch = 500
-
-// PruneEffects cuts records of finished effects; see controller.Store. What is to
-// be cut is found without the lock that writers wait for.
+// PruneEffects cuts records of finished effects; see controller.Store.
 func (s *Store) PruneEffects(ctx context.Context, p controller.EffectPruning) (int, error) {
-	if p.Limit == 0 {
-		p.Limit = 1000
-	}
-	count, err := pageSize("effects to cut", p.Limit, maxPruned)
+	count, err := pruneSize("effects to cut", p.Limit)
 	if err != nil {
 		return 0, err
 	}
@@ -27,17 +16,7 @@ func (s *Store) PruneEffects(ctx context.Context, p controller.EffectPruning) (i
 	if err != nil || p.DryRun {
 		return len(found), err
 	}
-	cut := 0
-	for len(found) > 0 {
-		batch := found[:min(pruneBatch, len(found))]
-		found = found[len(batch):]
-		done, err := write(ctx, s, "cut effects", func(t *tx) (int, error) { return t.cutEffects(batch) })
-		if err != nil {
-			return cut, err
-		}
-		cut += done
-	}
-	return cut, nil
+	return inBatches(ctx, s, "cut effects", found, (*tx).cutEffect)
 }
 
 func (t *tx) cuttable(p controller.EffectPruning, count int) ([]int64, error) {
@@ -52,19 +31,11 @@ func (t *tx) cuttable(p controller.EffectPruning, count int) ([]int64, error) {
 	return list, err
 }
 
-// cutEffects cuts those that are still there; a final state never changes.
-func (t *tx) cutEffects(seqs []int64) (int, error) {
-	cut := 0
-	for _, seq := range seqs {
-		if err := t.exec("DELETE FROM effect_attempts WHERE effect_seq = ?", seq); err != nil {
-			return cut, err
-		}
-		err := t.exec(`UPDATE effects SET kind = '', token = '', error = NULL, owner = NULL, attempts = 0
-			WHERE seq = ? AND state IN ('applied', 'rejected') AND token <> ''`, seq)
-		if err != nil {
-			return cut, err
-		}
-		cut += int(t.changed())
+// cutEffect cuts a record if it is still there; a final state never changes.
+func (t *tx) cutEffect(seq int64) error {
+	if err := t.exec("DELETE FROM effect_attempts WHERE effect_seq = ?", seq); err != nil {
+		return err
 	}
-	return cut, nil
+	return t.exec(`UPDATE effects SET kind = '', token = '', error = NULL, owner = NULL, attempts = 0
+		WHERE seq = ? AND state IN ('applied', 'rejected') AND token <> ''`, seq)
 }

@@ -47,7 +47,7 @@ func (a *asked) check(t *testing.T, kits int, except ...string) {
 
 // questions are operations that write nothing.
 var questions = []string{
-	"Backlog", "Changes", "CheckApply", "CheckRun", "Children", "EffectAttempts", "Effects", "Events", "Frozen", "Get", "Head", "List",
+	"Backlog", "Changes", "CheckApply", "CheckRun", "Children", "EffectAttempts", "Effects", "EndedRuns", "Events", "Frozen", "Get", "Head", "List",
 	"ListEffects", "Queue", "Run", "Runs", "SourceCursor", "WaitDue", "WaitRuns",
 }
 

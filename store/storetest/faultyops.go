@@ -145,6 +145,16 @@ func (s *Faulty) PruneEffects(ctx context.Context, p controller.EffectPruning) (
 	return through(s, "PruneEffects", func() (int, error) { return s.inner.PruneEffects(ctx, p) })
 }
 
+// PruneEvents passes through.
+func (s *Faulty) PruneEvents(ctx context.Context, p controller.EventPruning) (int, error) {
+	return through(s, "PruneEvents", func() (int, error) { return s.inner.PruneEvents(ctx, p) })
+}
+
+// PruneDeliveries passes through.
+func (s *Faulty) PruneDeliveries(ctx context.Context, p controller.DeliveryPruning) (int, error) {
+	return through(s, "PruneDeliveries", func() (int, error) { return s.inner.PruneDeliveries(ctx, p) })
+}
+
 // ResolveEffect passes through.
 func (s *Faulty) ResolveEffect(
 	ctx context.Context, ref controller.Ref, v controller.Verdict,
@@ -283,3 +293,13 @@ func (s *Faulty) Runs(ctx context.Context, q runqueue.Query) ([]runqueue.Row, er
 
 // Close passes through, and no hook is called.
 func (s *Faulty) Close() error { return s.inner.Close() }
+
+// EndedRuns passes through.
+func (s *Faulty) EndedRuns(ctx context.Context, q runqueue.EndedQuery) (runqueue.EndedPage, error) {
+	return through(s, "EndedRuns", func() (runqueue.EndedPage, error) { return s.inner.EndedRuns(ctx, q) })
+}
+
+// ForgetRun passes through.
+func (s *Faulty) ForgetRun(ctx context.Context, runID string) (bool, error) {
+	return through(s, "ForgetRun", func() (bool, error) { return s.inner.ForgetRun(ctx, runID) })
+}

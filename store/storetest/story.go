@@ -90,6 +90,18 @@ var story = []storyStep{
 	{name: "claim a run to lose", act: claimsRun("run-5")},
 	{name: "interrupt a child", act: ends("run-5", controller.RunInterrupted)},
 	{name: "cut finished effects", act: prunes, again: true},
+	{name: "remove old events", act: func(ctx context.Context, a *actor) error {
+		_, err := a.store.PruneEvents(ctx, controller.EventPruning{Before: farAhead})
+		return err
+	}, again: true},
+	{name: "forget old deliveries", act: func(ctx context.Context, a *actor) error {
+		_, err := a.store.PruneDeliveries(ctx, controller.DeliveryPruning{Before: farAhead})
+		return err
+	}, again: true},
+	{name: "forget a run", act: func(ctx context.Context, a *actor) error {
+		_, err := a.store.ForgetRun(ctx, "run-4")
+		return err
+	}, again: true},
 	{name: "request the deletion of a resource with a finalizer", act: deletes("a")},
 	{name: "request the deletion of a resource without one", act: deletes("b")},
 	{name: "claim to clean up", act: claims("a")},
@@ -245,9 +257,12 @@ func unfreezes(ctx context.Context, a *actor) error {
 
 // prunes cuts all finished effects, however little old they are.
 func prunes(ctx context.Context, a *actor) error {
-	_, err := a.store.PruneEffects(ctx, controller.EffectPruning{Before: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)})
+	_, err := a.store.PruneEffects(ctx, controller.EffectPruning{Before: farAhead})
 	return err
 }
+
+// farAhead is later than everything that happens in a story.
+var farAhead = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func launches(runID, parent string) act {
 	return func(ctx context.Context, a *actor) (err error) {
