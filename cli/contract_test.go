@@ -9,12 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/host"
+	"piworkflows/runqueue"
 	"piworkflows/workflow"
 )
 
@@ -97,6 +100,15 @@ func jsonResults() map[string]func(a *App) error {
 		},
 		"events": func(a *App) error {
 			return a.printEvents(nil, eventsResult{head: schema("events"), Events: eventsOf(someEvents()), Next: "MTo0Mg"}, nil)
+		},
+		"prune": func(a *App) error {
+			return a.printPruned(host.Pruned{
+				Events: 1204, Effects: 3, Deliveries: 17, Resources: []controller.Ref{ref},
+				Runs: []host.PrunedRun{{
+					RunID: someResult.RunID, Workflow: "greet", Status: runqueue.Done,
+					EndedAt: clocktest.Epoch.Add(-91 * 24 * time.Hour), Bytes: 20480, Reason: host.TooOld,
+				}},
+			}, true)
 		},
 		"host": func(a *App) error { return a.printLeft(someSummary) },
 		"run": func(a *App) error {

@@ -18,6 +18,7 @@ import (
 type hostFlags struct {
 	workers   int
 	once      bool
+	keep      keepFlags
 	logFormat string
 }
 
@@ -58,12 +59,16 @@ func (a *App) hostCommand() *cobra.Command {
 			if f.logFormat != logLines && f.logFormat != logJSON {
 				return wrongUsage(cmd, "--log-format %.40q is neither lines nor json", f.logFormat)
 			}
+			if err := f.keep.check(cmd); err != nil {
+				return err
+			}
 			return a.runHost(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().IntVar(&f.workers, "workers", controller.DefaultWorkers, "at most `n` passes at once, 1 to 1000")
 	cmd.Flags().BoolVar(&f.once, "once", false, "end when nothing is left to do; exit code 1 if a last pass failed")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", logLines, "`form` of the log on stderr: lines or json")
+	f.keep.register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(
 		[]cobra.Completion{logLines, logJSON}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -76,7 +81,9 @@ func (a *App) runHost(ctx context.Context, f hostFlags) error {
 	}
 	return a.withStore(ctx, func(paths host.Paths, s host.Store) (err error) {
 		log := a.logger(f.logFormat, slog.LevelInfo)
-		h, err := host.New(ctx, host.Options{Paths: paths, Catalog: catalog, Workers: f.workers, Clock: a.o.Clock, Logger: log}, s)
+		h, err := host.New(ctx, host.Options{
+			Paths: paths, Catalog: catalog, Workers: f.workers, Clock: a.o.Clock, Logger: log, Retention: f.keep.retention(),
+		}, s)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,10 @@ type Definition struct {
 	// Resync runs a settled resource again after so long, in the background lane;
 	// zero never does. It is for outsides that tell nothing when they change.
 	Resync time.Duration
+	// CompletedTTL requests the deletion of a resource that has been completed for so
+	// long: ready, settled, with no child run under way, and unchanged. Zero never
+	// does. The host looks every hour.
+	CompletedTTL time.Duration
 	// Sources deliver keys from outside while the controller runs.
 	Sources []Source
 }

@@ -68,6 +68,9 @@ func (d *Definition) check() []error {
 	if d.Concurrency < 0 {
 		complain("concurrency %d is negative: zero leaves it to the manager", d.Concurrency)
 	}
+	if d.CompletedTTL < 0 {
+		complain("completed TTL %s is negative: zero is never", d.CompletedTTL)
+	}
 	if d.Resync < 0 {
 		complain("resync %s is negative: zero is never", d.Resync)
 	}

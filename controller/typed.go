@@ -18,6 +18,12 @@ func WithTimeout(d time.Duration) Option { return func(def *Definition) { def.Ti
 // WithResync runs settled resources again after so long; the default is never.
 func WithResync(d time.Duration) Option { return func(def *Definition) { def.Resync = d } }
 
+// WithCompletedTTL deletes resources that have been completed for so long; the
+// default is never.
+func WithCompletedTTL(d time.Duration) Option {
+	return func(def *Definition) { def.CompletedTTL = d }
+}
+
 // WithConcurrency bounds the passes of the controller at once; the default is
 // the manager's global limit.
 func WithConcurrency(n int) Option { return func(def *Definition) { def.Concurrency = n } }

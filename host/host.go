@@ -43,6 +43,8 @@ type Options struct {
 	// Observer hears of every pass, effect and child run beside Logger, which has
 	// the records of controller.Log; nobody does if nil.
 	Observer controller.Observer
+	// Retention says what a host removes when it is old; the defaults are on.
+	Retention Retention
 	// Agents does the agent steps of every run; without it they fail when they are
 	// reached.
 	Agents engine.AgentExecutor
@@ -72,6 +74,7 @@ type Host struct {
 	manager *controller.Manager
 	runner  *runner
 	sources sources
+	sweeper *sweeper
 	catalog *Catalog
 	clock   clock.Clock
 	close   func() error
@@ -129,6 +132,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 			log: o.Logger, records: o.observers(), runs: o.Runs, limit: o.ChildRuns, observe: o.Observe,
 		},
 		sources: sources{store, o.Catalog.Controllers, o.Clock, o.Logger},
+		sweeper: newSweeper(o, store),
 		catalog: o.Catalog,
 		clock:   o.Clock,
 		close:   sync.OnceValue(lock.release),
@@ -146,6 +150,7 @@ func (o Options) withDefaults() Options {
 	if o.ChildRuns == 0 {
 		o.ChildRuns = DefaultRuns
 	}
+	o.Retention = o.Retention.withDefaults()
 	return o
 }
 
@@ -195,7 +200,7 @@ func (h *Host) Close() error { return h.close() }
 // Nothing becomes failed because of a stop. It returns an error only for what
 // could not be stopped.
 func (h *Host) Run(ctx context.Context) error {
-	return h.work(ctx, h.sources.run)
+	return h.work(ctx, h.sources.run, h.sweeper.run)
 }
 
 // work runs the manager, the run workers and more until ctx ends.

@@ -48,6 +48,7 @@ func (h *Host) RunOnce(ctx context.Context) (Summary, error) {
 	if err := errors.Join(idle, err); err != nil {
 		return Summary{}, err
 	}
+	h.sweeper.once(ctx)
 	return h.summary(ctx)
 }
 

@@ -109,8 +109,9 @@ type Store interface {
 	Runs(ctx context.Context, q Query) ([]Row, error)
 	// EndedRuns lists runs whose rows are final, the newest first.
 	EndedRuns(ctx context.Context, q EndedQuery) (EndedPage, error)
-	// ForgetRun removes the row of a run that has ended and that nothing names, and
-	// reports whether it did. Its bundle is removed before.
+	// ForgetRun removes the row of a run that has ended and is not needed, and
+	// reports whether it did; its bundle is removed before. A run that was continued
+	// goes before its continuation, or it could be continued once more.
 	ForgetRun(ctx context.Context, runID string) (bool, error)
 }
 
@@ -135,9 +136,12 @@ type EndedRun struct {
 	Status          Status
 	// EndedAt is when the row became final.
 	EndedAt time.Time
-	// Named says that the record is needed: by a run that continues this one, or by
-	// a child request that has not come to its end.
-	Named bool
+	// Needed says that the record is needed: by a continuation that has not ended,
+	// or by a child request that has not come to its end.
+	Needed bool
+	// ContinuationOf is as in Row; Continued says that there is a continuation.
+	ContinuationOf string
+	Continued      bool
 }
 
 // Interactive is the part of Store for runs that belong to people. It refuses a

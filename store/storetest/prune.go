@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"piworkflows/controller"
@@ -14,14 +15,15 @@ var pruneTests = []test{
 	{"pruning stops at its limit and at its project", pruneBounded},
 	{"an old delivery is forgotten", pruneDeliveries},
 	{"runs that have ended are listed, the newest first", pruneEndedRuns},
-	{"a run that something names is not forgotten", pruneNamedRuns},
+	{"a run that something needs is not forgotten", pruneNeededRuns},
+	{"a run is forgotten before its continuation", pruneContinuations},
 }
 
-// age makes everything that happened before older than a duration, and returns
-// the moment before which it happened.
-func (k *kit) age(d time.Duration) time.Time {
+// age makes everything that happened before an hour old, and returns the moment
+// before which it happened.
+func (k *kit) age() time.Time {
 	k.Helper()
-	k.Advance(d)
+	k.Advance(time.Hour)
 	k.enqueue("clock")
 	list := k.events(controller.EventQuery{Controller: name, Key: "clock", Limit: 1})
 	k.Advance(time.Second)
@@ -38,7 +40,7 @@ func (k *kit) pruneEvents(p controller.EventPruning) int {
 func pruneOldEvents(k *kit) {
 	k.put("clock", `{}`)
 	k.put("a", `{}`)
-	cursor, before := k.head(), k.age(time.Hour)
+	cursor, before := k.head(), k.age()
 	k.enqueue("a")
 	all := k.events(controller.EventQuery{})
 	equal(k, "would go", k.pruneEvents(controller.EventPruning{Before: before, DryRun: true}), 2)
@@ -62,7 +64,7 @@ func pruneManyEvents(k *kit) {
 		}
 	}
 	k.put("c", `{}`)
-	spare := k.age(time.Hour)
+	spare := k.age()
 	k.enqueue("b")
 	k.enqueue("b")
 	equal(k, "gone", k.pruneEvents(controller.EventPruning{PerResource: 2, Spare: spare}), 3+5)
@@ -79,9 +81,9 @@ func pruneManyEvents(k *kit) {
 func pruneBounded(k *kit) {
 	k.put("clock", `{}`)
 	for i := range 4 {
-		k.put(fmt.Sprint(i), `{}`)
+		k.put(strconv.Itoa(i), `{}`)
 	}
-	before := k.age(time.Hour)
+	before := k.age()
 	n, err := k.peer("other").Store.PruneEvents(k.Context(), controller.EventPruning{Before: before, PerResource: 1, Spare: before})
 	k.must(err)
 	equal(k, "gone by another project", n, 0)
@@ -97,7 +99,7 @@ func pruneDeliveries(k *kit) {
 	k.put("clock", `{}`)
 	old := controller.Delivery{ID: "old", Cursor: "c1", Keys: []string{"clock"}}
 	k.deliver(old)
-	before := k.age(time.Hour)
+	before := k.age()
 	young := controller.Delivery{ID: "young", Cursor: "c2", Keys: []string{"clock"}}
 	k.deliver(young)
 	prune := func(s *kit, dry bool) int {
@@ -120,8 +122,9 @@ func (k *kit) ended(limit int) (list []string) {
 		page, err := k.Runs.EndedRuns(k.Context(), q)
 		k.must(err)
 		for _, r := range page.Runs {
-			list = append(list, fmt.Sprintf("%s %s %v", r.RunID, r.Status, r.Named))
-			if row := k.run(r.RunID); !r.EndedAt.Equal(row.UpdatedAt) || r.Workflow != row.Workflow {
+			list = append(list, fmt.Sprintf("%s %s %v", r.RunID, r.Status, r.Needed))
+			if row := k.run(r.RunID); !r.EndedAt.Equal(row.UpdatedAt) || r.Workflow != row.Workflow ||
+				r.ContinuationOf != row.ContinuationOf || r.Continued != (row.ContinuedBy != "") {
 				k.Errorf("ended run %+v of row %+v", r, row)
 			}
 		}
@@ -157,27 +160,35 @@ func pruneEndedRuns(k *kit) {
 	wantKind[*runqueue.NotFoundError](k, err)
 	equal(k, "forgotten again", k.forget("run-1"), false)
 	equal(k, "what is left", k.ended(0), []string{want[0], want[2]})
-	_, err = k.Runs.EndedRuns(k.Context(), runqueue.EndedQuery{Continue: "?"})
-	k.wantCode(err, "invalid_cursor")
+	if _, err := k.Runs.EndedRuns(k.Context(), runqueue.EndedQuery{Continue: "?"}); err == nil {
+		k.Error("a cursor of another kind was accepted")
+	}
 }
 
-func pruneNamedRuns(k *kit) {
-	// A run that was continued, also when its continuation has ended.
+func pruneNeededRuns(k *kit) {
+	// A child run whose request waits for more, and one whose request has ended.
+	for _, state := range []controller.RunState{
+		controller.RunWaiting, controller.RunInterrupted, controller.RunSucceeded, controller.RunFailed,
+	} {
+		runID := "child-" + string(state)
+		k.reserveChild(k.started(string(state)), "r", runID)
+		k.finishChild(k.claimRun(runID), state)
+		needed := state == controller.RunWaiting || state == controller.RunInterrupted
+		equal(k, "forgotten "+runID, k.forget(runID), !needed)
+	}
+	equal(k, "what is left", len(k.ended(0)), 2)
+}
+
+// If its continuation went first, a run could be answered once more.
+func pruneContinuations(k *kit) {
 	k.waits()
 	c, err := k.continuation("run-2", "run-1")
 	k.must(err)
 	equal(k, "ended runs", k.ended(0), []string{"run-1 done true"})
+	equal(k, "forgotten while its continuation runs", k.forget("run-1"), false)
 	k.finishRun(c, runqueue.Done)
-	equal(k, "ended runs", k.ended(0), []string{"run-2 done false", "run-1 done true"})
-	equal(k, "forgotten before its continuation", k.forget("run-1"), false)
-	equal(k, "forgotten", k.forget("run-2"), true)
-	equal(k, "forgotten after its continuation", k.forget("run-1"), true)
-	// A child run whose request waits for more, and one whose request has ended.
-	for _, state := range []controller.RunState{controller.RunWaiting, controller.RunInterrupted, controller.RunSucceeded, controller.RunFailed} {
-		runID := "child-" + string(state)
-		k.reserveChild(k.started(string(state)), "r", runID)
-		k.finishChild(k.claimRun(runID), state)
-		named := state == controller.RunWaiting || state == controller.RunInterrupted
-		equal(k, "forgotten "+runID, k.forget(runID), !named)
-	}
+	equal(k, "ended runs", k.ended(0), []string{"run-2 done false", "run-1 done false"})
+	equal(k, "a continuation forgotten before its parent", k.forget("run-2"), false)
+	equal(k, "forgotten", k.forget("run-1"), true)
+	equal(k, "forgotten after its parent", k.forget("run-2"), true)
 }
