@@ -31,6 +31,9 @@ func TestSlots(t *testing.T) {
 		{"an abandoned reconciler keeps its place, not its worker", func() { s.abandon("a") }, []string{"b"}, 2, true},
 		{"a pass that ended keeps nothing", func() { s.release("b") }, []string{"b"}, 1, true},
 		{"the abandoned one returned", func() { s.returned("a") }, []string{"a", "b"}, 1, true},
+		{"a worker goes on in another controller", func() { s.take(s.extend("b"), "a") }, []string{"b"}, 1, true},
+		{"and in its own, though that is at its limit", func() { s.take(s.extend("a"), "a") }, []string{"b"}, 1, true},
+		{"a claim ahead that found nothing ends the worker", func() { s.cancel(s.extend("a")) }, []string{"a", "b"}, 0, true},
 	}
 	for _, step := range steps {
 		_, freed := s.open()

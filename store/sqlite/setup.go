@@ -51,11 +51,12 @@ func patiently(patience time.Duration, f func() error) error {
 func setUp(c *conn, o Options) error {
 	// FULL fsyncs the write-ahead log at every commit, except where begin says
 	// otherwise; the journal does not keep the size of its worst day. Pages that
-	// many passes change are copied out of it once in 16 MiB, and a cache of 16 MiB
-	// holds the inner pages of some million resources.
+	// many passes change are copied out of it once in 16 MiB. A cache of 4 MiB
+	// holds the inner pages of some million resources; SQLite looks through all of it
+	// at each commit.
 	c.level = synced
 	err := c.script(`PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;
-		PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16384`)
+		PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -4096`)
 	if err != nil {
 		return err
 	}

@@ -141,16 +141,12 @@ func (w *writer) gather() (group []*task, waited bool) {
 	}
 }
 
-// company adds the tasks that wait, and those that come while the callers of the
-// group before, who have just been answered, get their turn on the processor: who
-// would begin without them would commit for itself alone, time after time.
+// company adds the tasks that wait, after the callers of the group before, who have
+// just been answered, had their turn on the processor: who begins at once commits
+// for itself alone, time after time.
 func (w *writer) company(group []*task) []*task {
-	for before := -1; before < len(group); {
-		before = len(group)
-		runtime.Gosched()
-		group = w.waiting(group)
-	}
-	return group
+	runtime.Gosched()
+	return w.waiting(group)
 }
 
 func (w *writer) waiting(group []*task) []*task {
