@@ -56,9 +56,9 @@ func (t *tx) firstExpiry(line int64) (at *time.Time, err error) {
 type heads struct {
 	// want is how many claims the transaction may make.
 	want int
-	// transaction, changes and now are those of the last claim.
+	// transaction and changes are those of the last claim. What becomes due during a
+	// transaction is for the next one.
 	transaction, changes int64
-	now                  time.Time
 	lines                map[string]*line
 }
 
@@ -86,9 +86,9 @@ type turn struct {
 
 // open forgets what need not hold any more.
 func (h *heads) open(t *tx) {
-	if h.transaction != t.transaction || h.changes != t.changes() || !h.now.Equal(t.now) {
+	if h.transaction != t.transaction || h.changes != t.changes() {
 		h.lines = map[string]*line{}
-		h.transaction, h.changes, h.now = t.transaction, t.changes(), t.now
+		h.transaction, h.changes = t.transaction, t.changes()
 	}
 }
 
