@@ -30,6 +30,9 @@ func (p Pruned) Nothing() bool {
 // is told.
 func Prune(ctx context.Context, o Options, store Store, dryRun bool) (Pruned, error) {
 	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return Pruned{}, err
+	}
 	return newSweeper(o, store).sweep(ctx, dryRun)
 }
 

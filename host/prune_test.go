@@ -23,6 +23,16 @@ import (
 	"piworkflows/workflow"
 )
 
+func TestPruneNeedsTheDefinitions(t *testing.T) {
+	t.Parallel()
+	w := strollAt(t, newTrip(), clocktest.New())
+	o := w.options()
+	o.Catalog = nil
+	if p, err := host.Prune(t.Context(), o, w.store, false); err == nil || !p.Nothing() {
+		t.Errorf("Prune = %+v, %v; want an error", p, err)
+	}
+}
+
 const month = 30 * 24 * time.Hour
 
 // strollAt opens a project with trips, and with strolls, which are soon over.
