@@ -42,8 +42,13 @@ func TestDocumentsShowWhatHappens(t *testing.T) {
 			t.Parallel()
 			base := t.TempDir()
 			clone := filepath.Join(base, "pi-workflows")
-			if out, err := exec.CommandContext(t.Context(), "git", "clone", "--quiet", root, clone).CombinedOutput(); err != nil {
-				t.Fatalf("clone the repository: %v\n%s", err, out)
+			for _, args := range [][]string{
+				{"clone", "--quiet", root, clone},
+				{"-C", clone, "switch", "--quiet", "--force-create", "main"}, // whatever branch is tested
+			} {
+				if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+					t.Fatalf("git %s: %v\n%s", args, err, out)
+				}
 			}
 			s, err := newSession(base, clone, bin, append(os.Environ(), goEnv...))
 			if err != nil {
