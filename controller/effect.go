@@ -143,9 +143,14 @@ type ChildRun struct {
 	Output json.RawMessage `json:"output,omitempty"`
 }
 
-// CodeInterruptedTooOften is the code of a child request that failed because its
-// attempts were cut off again and again: the run may be what kills its host.
-const CodeInterruptedTooOften = "interrupted_too_often"
+// The codes of child requests that the runtime made fail.
+const (
+	// CodeInterruptedTooOften: its attempts were cut off again and again; the run may
+	// be what kills its host.
+	CodeInterruptedTooOften = "interrupted_too_often"
+	// CodeCancelled: its resource is being deleted.
+	CodeCancelled = "cancelled"
+)
 
 // Scheduler is all that the controller runtime knows of workflow runs. The
 // host implements it over the engine.

@@ -23,9 +23,10 @@ type Store interface {
 	Get(ctx context.Context, ref Ref) (Raw, error)
 	// List returns resources in order of controller and key.
 	List(ctx context.Context, q ListQuery) (ListPage, error)
-	// RequestDeletion sets the deletion timestamp once and enqueues the key. A
-	// resource without finalizers that nothing works on (no live claim, no
-	// unfinished effect, no running child) is removed at once.
+	// RequestDeletion sets the deletion timestamp once, cancels the children, and
+	// enqueues the key. A resource without finalizers that nothing works on (no live
+	// claim, no unfinished effect, no running child) is removed at once; later, the
+	// last of these that ends removes it.
 	RequestDeletion(ctx context.Context, d Deletion) (DeletionResult, error)
 
 	// Enqueue wakes a key now; the resource must exist. It returns the count of

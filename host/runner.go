@@ -136,6 +136,9 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 			return r.unborn(claim.Row)
 		}
 	}
+	if reason := claim.Row.CancelReason; reason != "" {
+		return failed(errors.New(reason)), nil
+	}
 	graph, refusal := r.graph(claim.Row)
 	if refusal != nil {
 		return *refusal, nil
@@ -143,6 +146,8 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	if ended(ctx) {
 		return stopped(), nil
 	}
+	cancelled, stopWatching := watchCancel(held, r.store, r.clock, r.log, claim)
+	defer stopWatching()
 	err := r.insist(ctx, held, claim, func() error { return r.store.StartChild(held, claim) })
 	if err != nil {
 		return controller.ChildOutcome{}, err
@@ -155,7 +160,7 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	case err != nil:
 		return refusedStart(err)
 	}
-	result := await(ctx, held, run)
+	result := await(ctx, held, cancelled, run)
 	outcome := outcomeOf(result)
 	outcome.Stopped = ended(ctx)
 	return outcome, result.Err
@@ -175,11 +180,13 @@ func (r *runner) unborn(row runqueue.Row) (controller.ChildOutcome, error) {
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// await waits for the end of a run, and interrupts it if the host stops or the
-// claim is lost.
-func await(ctx, held context.Context, run *engine.Run) engine.Result {
+// await waits for the end of a run, cancels it if its resource wants that, and
+// interrupts it if the host stops or the claim is lost.
+func await(ctx, held context.Context, cancelled <-chan struct{}, run *engine.Run) engine.Result {
 	select {
 	case <-run.Done():
+	case <-cancelled:
+		run.Cancel()
 	case <-ctx.Done():
 		run.Interrupt(reasonStopped)
 	case <-held.Done():

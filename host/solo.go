@@ -96,12 +96,20 @@ func (s *solo) follow(ctx, held context.Context, run *engine.Run) (engine.Result
 	}))
 }
 
-// await cancels the run if ctx ends, and leaves it to its next owner if the
-// claim is lost.
+// await cancels the run if ctx ends, or if it is a child and its resource wants
+// that, and leaves it to its next owner if the claim is lost.
 func (s *solo) await(ctx, held context.Context, run *engine.Run) engine.Result {
+	var cancelled <-chan struct{}
+	if s.claim.Row.ChildOf != "" {
+		var stop func()
+		cancelled, stop = watchCancel(held, s.store, s.options.Clock, s.options.Logger, s.claim)
+		defer stop()
+	}
 	select {
 	case <-run.Done():
 	case <-ctx.Done():
+		run.Cancel()
+	case <-cancelled:
 		run.Cancel()
 	case <-held.Done():
 		run.Park()

@@ -237,3 +237,15 @@ func runTraveller(dir string) {
 	go func() { os.Stdout.WriteString(<-way.wandering + "\n") }()
 	_, _ = host.RunWorkflow(context.Background(), w.options(), w.store, "trip", []byte(`"south"`))
 }
+
+// wanderAfter is a trip that wanders where it would arrive.
+func wanderAfter(tr *trip) *workflow.Definition {
+	def := tr.definition()
+	for i, n := range def.Nodes {
+		if c, ok := n.(workflow.Compute); ok && c.ID == "arrive" {
+			c.Run = def.Nodes[1].(workflow.Compute).Run //nolint:forcetypeassert // it is the wandering
+			def.Nodes[i] = c
+		}
+	}
+	return def
+}

@@ -55,6 +55,9 @@ type Row struct {
 	// if nobody holds it. A process that died may be named until its store is
 	// opened, or the row adopted, by another one, or until its lease ends.
 	Holder string
+	// CancelReason says why whoever runs the row is to cancel it; empty if nobody
+	// wants that.
+	CancelReason string
 	// Error tells why a row failed, was cancelled or was parked.
 	Error                string
 	CreatedAt, UpdatedAt time.Time
@@ -103,6 +106,9 @@ type Store interface {
 	RenewRun(ctx context.Context, c *Claim, d time.Duration) error
 	// CheckRun returns a *lease.LostError if the claim no longer holds.
 	CheckRun(ctx context.Context, c *Claim) error
+	// WaitCancel returns once somebody wants the run of a claim to be cancelled, with
+	// the reason. It is a *lease.LostError once the claim no longer holds.
+	WaitCancel(ctx context.Context, c *Claim) (reason string, err error)
 	// Run returns one row, a *NotFoundError if there is none.
 	Run(ctx context.Context, runID string) (Row, error)
 	// Runs lists rows.

@@ -40,24 +40,26 @@ func (s *Store) FinishChild(ctx context.Context, run *runqueue.Claim, o controll
 		if err != nil {
 			return err
 		}
-		if err := t.endRun(run, status, o.Error); err != nil {
-			return err
-		}
 		child, found, err := t.childOf(row)
-		if err != nil || !found || child.State.Final() {
+		if err != nil {
 			return err
 		}
 		from := child
 		child.State, child.Error, child.Output, child.StartsAt = o.State, o.Error, o.Output, nil
-		if o.State == controller.RunInterrupted && !o.Stopped {
+		if cancelled(row, &child) {
+			status = runqueue.Cancelled
+		}
+		if err := t.endRun(run, status, o.Error); err != nil || !found || from.State.Final() {
+			return err
+		}
+		if child.State == controller.RunInterrupted && !o.Stopped {
 			child.Interruptions++
 		}
 		parent, err := t.changeChild(from, child)
 		if err != nil {
 			return err
 		}
-		_, err = t.wake(parent, controller.LaneEvent)
-		return err
+		return t.goOrWake(parent, controller.LaneEvent)
 	})
 }
 

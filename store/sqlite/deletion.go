@@ -37,20 +37,39 @@ func (t *tx) requestDeletion(d controller.Deletion) (r record, deleted bool, err
 			return r, false, err
 		}
 	}
-	claimed, err := t.claimed(d.Ref)
-	if err != nil {
-		return r, false, err
-	}
-	if !claimed {
-		if deleted, err = t.deletable(r); err != nil {
-			return r, false, err
-		}
-	}
-	if deleted {
-		return r, true, t.remove(r)
+	if deleted, err = t.removeIfDue(r); deleted || err != nil {
+		return r, deleted, err
 	}
 	_, err = t.wake(d.Ref, controller.LaneRequest)
 	return r, false, err
+}
+
+// goOrWake tells a resource that something of it has ended: it goes if that was
+// the last thing to hold its deletion, and is woken otherwise.
+func (t *tx) goOrWake(ref controller.Ref, lane controller.Lane) error {
+	r, err := t.existing(ref)
+	if err != nil {
+		return err
+	}
+	if gone, err := t.removeIfDue(r); gone || err != nil {
+		return err
+	}
+	_, err = t.wake(ref, lane)
+	return err
+}
+
+// removeIfDue removes a resource that is to go and that neither a pass nor
+// anything else holds.
+func (t *tx) removeIfDue(r record) (bool, error) {
+	due, err := t.deletable(r)
+	if err != nil || !due {
+		return false, err
+	}
+	claimed, err := t.claimed(r.Ref)
+	if err != nil || claimed {
+		return false, err
+	}
+	return true, t.remove(r)
 }
 
 func (t *tx) markDeleted(r *record, actor string) error {
@@ -62,7 +81,14 @@ func (t *tx) markDeleted(r *record, actor string) error {
 	if err != nil {
 		return err
 	}
-	return t.tell(r.Ref, controller.EventDeletionRequested, actorPayload{Actor: actor})
+	if err := t.tell(r.Ref, controller.EventDeletionRequested, actorPayload{Actor: actor}); err != nil {
+		return err
+	}
+	if err := t.cancelChildren(*r); err != nil {
+		return err
+	}
+	*r, err = t.existing(r.Ref) // which may show a child that ended
+	return err
 }
 
 // claimed reports whether a pass works on a key now.

@@ -82,6 +82,28 @@ func (t *tx) nextRun() (*time.Time, error) {
 // WaitRuns waits for a child run; see runqueue.Store.
 func (s *Store) WaitRuns(ctx context.Context) error { return s.wait(ctx, (*tx).nextRun) }
 
+// WaitCancel waits until a run is to be cancelled; see runqueue.Store.
+func (s *Store) WaitCancel(ctx context.Context, c *runqueue.Claim) (string, error) {
+	defer s.watch.enter()()
+	for {
+		committed := s.commit.next()
+		reason, err := read(ctx, s, "look whether to cancel", func(t *tx) (reason string, err error) {
+			if err := t.holdsRun(c); err != nil {
+				return "", err
+			}
+			_, err = t.first("SELECT cancel_reason FROM workflow_run_queue WHERE scope = ? AND run_id = ?",
+				values(t.scope, c.Row.RunID), &reason)
+			return reason, err
+		})
+		if err != nil || reason != "" {
+			return reason, err
+		}
+		if err := s.sleep(ctx, committed, nil); err != nil {
+			return "", err
+		}
+	}
+}
+
 // holdsRun returns a *lease.LostError unless a claim holds.
 func (t *tx) holdsRun(c *runqueue.Claim) error {
 	var token string

@@ -15,7 +15,7 @@ import (
 // one. The holder of a claim that has run out is nobody.
 const runQuery = `SELECT r.run_id, r.workflow, r.source_json, r.digest, r.input_json, r.status, r.child_request_id,
 		r.attempt, r.continuation_of, c.run_id, iif(r.claim_expires_at > ?1, coalesce(o.label, 'an unknown process'), NULL),
-		r.error, r.created_at, r.updated_at
+		r.cancel_reason, r.error, r.created_at, r.updated_at
 	FROM workflow_run_queue r
 	LEFT JOIN workflow_run_queue c ON c.scope = r.scope AND c.continuation_of = r.run_id
 	LEFT JOIN owners o ON o.instance = r.claim_owner
@@ -25,7 +25,7 @@ func runColumns(r *runqueue.Row) []any {
 	return []any{
 		&r.RunID, &r.Workflow, &r.Source, &r.Digest, &r.Input, (*string)(&r.Status), &r.ChildOf,
 		&r.Attempt, &r.ContinuationOf, &r.ContinuedBy, &r.Holder,
-		&r.Error, &r.CreatedAt, &r.UpdatedAt,
+		&r.CancelReason, &r.Error, &r.CreatedAt, &r.UpdatedAt,
 	}
 }
 

@@ -153,7 +153,8 @@ CREATE TABLE workflow_requests (
   UNIQUE (resource_uid, request_key)
 ) STRICT;
 
--- Every run, also one whose parent is gone: no reference to its request.
+-- Every run, also one whose parent is gone: no reference to its request. A reason
+-- to cancel is for the process that runs the row.
 CREATE TABLE workflow_run_queue (
   seq              INTEGER PRIMARY KEY,
   scope            TEXT NOT NULL,
@@ -168,6 +169,7 @@ CREATE TABLE workflow_run_queue (
   attempt          INTEGER NOT NULL,
   continuation_of  TEXT,
   error            TEXT,
+  cancel_reason    TEXT,
   due_at           INTEGER NOT NULL,
   fence            INTEGER NOT NULL CHECK (fence >= 0),
   claim_token      TEXT,

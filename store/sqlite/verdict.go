@@ -25,12 +25,13 @@ func (s *Store) ResolveEffect(ctx context.Context, ref controller.Ref, v control
 		if err := t.resolve(&row, v); err != nil {
 			return row.EffectRecord, err
 		}
-		if _, err := t.wake(ref, controller.LaneRequest); err != nil {
-			return row.EffectRecord, err
-		}
-		return row.EffectRecord, t.tell(ref, controller.EventEffectResolved, verdictPayload{
+		err = t.tell(ref, controller.EventEffectResolved, verdictPayload{
 			EffectKey: row.EffectRecord.Key, State: row.State, Verdict: v.Kind, actorPayload: actorPayload{v.Actor, v.Reason},
 		})
+		if err != nil {
+			return row.EffectRecord, err
+		}
+		return row.EffectRecord, t.goOrWake(ref, controller.LaneRequest)
 	})
 }
 

@@ -1,10 +1,13 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"piworkflows/controller"
+	"piworkflows/lease"
+	"piworkflows/runqueue"
 )
 
 var deletionTests = []test{
@@ -14,7 +17,10 @@ var deletionTests = []test{
 	{"a finalizer holds the deletion back", deleteWithFinalizer},
 	{"a pass holds the deletion back", deleteDuringPass},
 	{"an unfinished effect holds the deletion back", deleteWithEffect},
-	{"a running child holds the deletion back", deleteWithChild},
+	{"a running child is cancelled and holds the deletion back", deleteWithChild},
+	{"a child that was to be cancelled does not come back", childAfterDeletion},
+	{"children that nobody runs are cancelled at once", childrenCancelledAtRest},
+	{"a verdict ends a deletion that waited for it", deleteByVerdict},
 	{"a failed pass deletes nothing", deleteAfterFailure},
 	{"deletion is requested once", deleteTwice},
 }
@@ -150,15 +156,101 @@ func deleteWithChild(k *kit) {
 	c := k.started("a")
 	k.reserveChild(c, "r", "run-1")
 	k.settle(c)
+	run := k.claimRun("run-1")
+	k.must(k.Store.StartChild(k.Context(), run))
+	cancel := k.start(func(ctx context.Context) error {
+		_, err := k.Runs.WaitCancel(ctx, run)
+		return err
+	})
+	cancel.pending()
 	equal(k, "deleted", k.requestDeletion("a").Deleted, false)
+	cancel.end()
+	reason, err := k.Runs.WaitCancel(k.Context(), run)
+	k.must(err)
+	equal(k, "reason", reason, "its resource is being deleted")
+	equal(k, "row", k.run("run-1").CancelReason, reason)
 	c = k.claim("a")
 	equal(k, "finished", k.finish(c, controller.Finish{Write: write(c, "x"), Settle: true}), controller.Finished{})
-	run := k.claimRun("run-1")
-	k.must(k.Store.FinishChild(k.Context(), run, controller.ChildOutcome{State: controller.RunSucceeded}))
-	c = k.claim("a")
-	done := k.finish(c, controller.Finish{Write: write(c, "x"), Settle: true})
-	equal(k, "finished", done, controller.Finished{Deleted: true})
+	// The last that held the deletion ends it, whether or not a controller is there.
+	k.finishChild(run, controller.RunFailed)
 	k.wantGone("a")
+	equal(k, "row", k.run("run-1").Status, runqueue.Cancelled)
+	_, err = k.Runs.WaitCancel(k.Context(), run)
+	k.wantLost(err, lease.Released, lease.Gone)
+}
+
+// childAfterDeletion is the child of a resource with a finalizer after the end of
+// a run that was to be cancelled.
+func childAfterDeletion(k *kit) {
+	for state, want := range map[controller.RunState]controller.RunState{
+		controller.RunSucceeded: controller.RunSucceeded, controller.RunFailed: controller.RunFailed,
+		controller.RunInterrupted: controller.RunFailed, controller.RunWaiting: controller.RunFailed,
+	} {
+		key, runID := string(state), "run-"+string(state)
+		k.finalized(key)
+		k.enqueue(key)
+		c := k.claim(key)
+		k.reserveChild(c, "r", runID)
+		k.settle(c)
+		run := k.claimRun(runID)
+		k.requestDeletion(key)
+		k.settle(k.claim(key))
+		k.finishChild(run, state)
+		child := k.children(key)[0]
+		equal(k, "state after "+key, child.State, want)
+		equal(k, "cancelled", child.Code == controller.CodeCancelled, want == controller.RunFailed)
+		c = k.claim(key) // woken
+		again, reserved := k.reserveChild(c, "r", "again-"+runID)
+		equal(k, "started again", reserved.Started, false)
+		equal(k, "state", again.State, want)
+		k.settle(c)
+		if _, err := k.continuation("next-"+runID, runID); err == nil {
+			k.Errorf("a cancelled child that was %s took an answer", state)
+		}
+	}
+}
+
+func childrenCancelledAtRest(k *kit) {
+	k.finalized("a")
+	k.enqueue("a")
+	c := k.claim("a")
+	k.reserveChild(c, "asks", "run-1")
+	k.finishChild(k.claimRun("run-1"), controller.RunWaiting)
+	k.reserveChildAt(c, "cut off", "run-2")
+	k.finishChild(k.claimRun("run-2"), controller.RunInterrupted)
+	k.reserveChildAt(c, "queued", "run-3")
+	k.settle(c)
+	k.requestDeletion("a")
+	for _, child := range k.children("a") {
+		equal(k, "state of "+child.RequestKey, child.State, controller.RunFailed)
+		equal(k, "code of "+child.RequestKey, child.Code, controller.CodeCancelled)
+		if child.RequestKey != "cut off" { // the run of that had ended
+			equal(k, "row of "+child.RequestKey, k.run(child.RunID).Status, runqueue.Cancelled)
+		}
+	}
+	if run := k.tryClaimRun(); run != nil {
+		k.Errorf("%s was claimed", run.Row.RunID)
+	}
+	_, err := k.continuation("run-4", "run-1")
+	wantKind[*runqueue.NotWaitingError](k, err)
+}
+
+// reserveChildAt asks for a child with the version that the resource has now.
+func (k *kit) reserveChildAt(c *controller.Claim, key, runID string) {
+	k.Helper()
+	c.Resource.Metadata.ResourceVersion = k.get(c.Ref.Key).Metadata.ResourceVersion
+	k.reserveChild(c, key, runID)
+}
+
+// A verdict may be the last thing that a deletion waits for.
+func deleteByVerdict(k *kit) {
+	k.doubtful("a")
+	equal(k, "deleted", k.requestDeletion("a").Deleted, false)
+	_, err := k.resolve("a", "e", controller.VerdictApplied)
+	k.must(err)
+	k.wantGone("a")
+	types := k.eventTypes("a")
+	equal(k, "last events", types[len(types)-2:], []controller.EventType{controller.EventEffectResolved, controller.EventDeleted})
 }
 
 func deleteAfterFailure(k *kit) {

@@ -281,6 +281,11 @@ func (s *Faulty) CheckRun(ctx context.Context, c *runqueue.Claim) error {
 	return passing(s, "CheckRun", func() error { return s.inner.CheckRun(ctx, c) })
 }
 
+// WaitCancel passes through.
+func (s *Faulty) WaitCancel(ctx context.Context, c *runqueue.Claim) (string, error) {
+	return through(s, "WaitCancel", func() (string, error) { return s.inner.WaitCancel(ctx, c) })
+}
+
 // Run passes through.
 func (s *Faulty) Run(ctx context.Context, runID string) (runqueue.Row, error) {
 	return through(s, "Run", func() (runqueue.Row, error) { return s.inner.Run(ctx, runID) })

@@ -31,6 +31,8 @@ type modelRun struct {
 	claim   *runqueue.Claim
 	expires time.Duration
 	ended   bool
+	// cancelled says that whoever has claimed it is to cancel it.
+	cancelled bool
 }
 
 var modelRequests = []string{"r", "s"}
@@ -86,6 +88,27 @@ func (m *machine) child(r *modelRun) *modelChild {
 		return c
 	}
 	return nil
+}
+
+// cancelChildren ends the children of a key that nobody runs, and asks for the end
+// of the others.
+func (k *modelKey) cancelChildren() {
+	for request, c := range k.children {
+		switch c.state {
+		case controller.RunSucceeded, controller.RunFailed:
+			continue
+		case controller.RunPending, controller.RunRunning:
+			if c.run.claim != nil {
+				c.run.cancelled = true
+				continue
+			}
+		default:
+		}
+		c.state, c.run.ended = controller.RunFailed, true
+		if k.shown == request {
+			k.change()
+		}
+	}
 }
 
 func (m *machine) running(r *modelRun) bool { return r.claim != nil && r.expires > m.now }
@@ -166,11 +189,13 @@ func (m *machine) endRun(t *rapid.T, r *modelRun, state controller.RunState) {
 	}
 	r.ended = true
 	if c := m.child(r); c != nil {
-		c.state = state
+		if c.state = state; r.cancelled && state != controller.RunSucceeded {
+			c.state = controller.RunFailed
+		}
 		if r.parent.shown == r.request {
 			r.parent.change()
 		}
-		m.wake(r.parent, controller.LaneEvent)
+		m.goOrWake(r.key, controller.LaneEvent)
 	}
 }
 

@@ -134,7 +134,7 @@ func (m *machine) resolve(t *rapid.T) {
 			controller.VerdictApplied: controller.EffectApplied, controller.VerdictAbandon: controller.EffectRejected,
 			controller.VerdictNotApplied: controller.EffectPending,
 		}[v.Kind]
-		m.wake(k, controller.LaneRequest)
+		m.goOrWake(key, controller.LaneRequest)
 	}
 }
 

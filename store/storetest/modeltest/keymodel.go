@@ -108,6 +108,7 @@ func (m *machine) delete(t *rapid.T) {
 	if !k.deleting {
 		k.deleting = true
 		k.change()
+		k.cancelChildren()
 	}
 	if gone := !m.held(k) && k.deletable(); gone != done.Deleted {
 		t.Fatalf("delete %s: %v, want %v", key, done.Deleted, gone)
@@ -117,6 +118,15 @@ func (m *machine) delete(t *rapid.T) {
 		return
 	}
 	m.wake(k, controller.LaneRequest)
+}
+
+// goOrWake is what becomes of a key of which something has ended.
+func (m *machine) goOrWake(key string, lane controller.Lane) {
+	if k := m.keys[key]; !m.held(k) && k.deletable() {
+		delete(m.keys, key)
+	} else {
+		m.wake(k, lane)
+	}
 }
 
 func (m *machine) enqueue(t *rapid.T) {
