@@ -76,7 +76,13 @@ func jsonResults() map[string]func(a *App) error {
 		},
 		"reconcile": func(a *App) error { return a.printRequested([]controller.Ref{ref}, true) },
 		"delete": func(a *App) error {
-			return a.printDeleted(deleteResult{head: schema("delete"), Controller: ref.Controller, Key: ref.Key, Resource: &resource})
+			return a.printDeleted(deleteResult{
+				head: schema("delete"), Controller: ref.Controller, Key: ref.Key, Resource: &resource,
+				WaitsFor: reasonsOf([]controller.Cause{{
+					Code: controller.ReasonHeldByFinalizer, Next: controller.ActorHost,
+					Message: "its deletion waits until its controller has cleaned up: git-merge/worktree",
+				}}),
+			})
 		},
 		"explain": func(a *App) error {
 			return a.printExplanation(ref, somePicture().why)

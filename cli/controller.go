@@ -47,7 +47,7 @@ type picture struct {
 	why controller.Explanation
 }
 
-func takePicture(ctx context.Context, s host.Store, ref controller.Ref) (p picture, err error) {
+func takePicture(ctx context.Context, s controller.Store, ref controller.Ref) (p picture, err error) {
 	if p.resource, err = s.Get(ctx, ref); err != nil {
 		return p, err
 	}
@@ -135,7 +135,7 @@ func resultOf(p picture) controllerResult {
 	return controllerResult{
 		schema("controller"), p.resource, controller.ReadinessOf(p.resource), queueOf(p.queue),
 		slices.Concat([]controller.EffectRecord{}, p.effects), childrenOf(p.children), eventsOf(p.events),
-		p.why.Standing, reasonsOf(p.why),
+		p.why.Standing, reasonsOf(p.why.Reasons),
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 
 	"piworkflows/agent"
 	"piworkflows/controller"
@@ -24,7 +25,7 @@ type fields = map[string]any
 // errorFields returns what the typed error within err knows, under the names
 // of the JSON contract.
 func errorFields(err error) fields {
-	for _, known := range append(runErrorFields(), []func(error) (fields, bool){
+	for _, known := range slices.Concat(runErrorFields(), effectErrorFields(), []func(error) (fields, bool){
 		field(func(e *controller.LimitError) fields {
 			return fields{"what": e.What, "limit": e.Limit, "size": e.Size, "unit": e.Unit}
 		}),
@@ -63,6 +64,22 @@ func errorFields(err error) fields {
 		field(func(e *RunError) fields { return fields{"runId": e.RunID, "status": e.Status, "runErrorCode": e.Code} }),
 		field(func(e *FileError) fields { return fields{"path": e.Path} }),
 		field(func(e *MissingFileError) fields { return fields{"path": e.Path} }),
+		field(func(e *PassFailedError) fields { return refFields(e.Ref) }),
+		field(func(e *TimeoutError) fields {
+			return fields{"for": e.For, "last": e.Last, "timeoutMs": e.Timeout.Milliseconds()}
+		}),
+		field(func(e *UnfinishedError) fields { return fields{"failed": pendingsOf(e.Failed)} }),
+	}) {
+		if f, ok := known(err); ok {
+			return f
+		}
+	}
+	return nil
+}
+
+// effectErrorFields are those of errors about effects and deletions.
+func effectErrorFields() []func(error) (fields, bool) {
+	return []func(error) (fields, bool){
 		field(func(e *controller.EffectNotFoundError) fields { return effectFields(e.Ref, e.Effect) }),
 		field(func(e *controller.EffectBusyError) fields { return effectFields(e.Ref, e.Effect) }),
 		field(func(e *controller.EffectResolvedError) fields {
@@ -70,17 +87,18 @@ func errorFields(err error) fields {
 			f["state"] = e.State
 			return f
 		}),
-		field(func(e *PassFailedError) fields { return refFields(e.Ref) }),
-		field(func(e *TimeoutError) fields {
-			return fields{"for": e.For, "last": e.Last, "timeoutMs": e.Timeout.Milliseconds()}
-		}),
-		field(func(e *UnfinishedError) fields { return fields{"failed": pendingsOf(e.Failed)} }),
-	}...) {
-		if f, ok := known(err); ok {
+		field(func(e *controller.ForceError) fields { return finalizerFields(e.Ref, e.Finalizer) }),
+		field(func(e *controller.FinalizerNotFoundError) fields {
+			f := finalizerFields(e.Ref, e.Finalizer)
+			f["present"] = orEmpty(e.Present)
 			return f
-		}
+		}),
+		field(func(e *controller.UnfinishedEffectsError) fields {
+			f := refFields(e.Ref)
+			f["effects"] = orEmpty(e.Effects)
+			return f
+		}),
 	}
-	return nil
 }
 
 // field gives the fields of one type of error.
@@ -92,6 +110,12 @@ func field[E error](read func(E) fields) func(error) (fields, bool) {
 		}
 		return read(e), true
 	}
+}
+
+func finalizerFields(r controller.Ref, finalizer string) fields {
+	f := refFields(r)
+	f["finalizer"] = view.Fit(finalizer, maxShownValue)
+	return f
 }
 
 func effectFields(r controller.Ref, effect string) fields {

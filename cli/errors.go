@@ -84,8 +84,12 @@ var codes = map[string]int{
 	"effect_busy":        exitConflict,
 	"invalid_verdict":    exitUsage,
 	"child_conflict":     exitConflict,
-	"wait_timeout":       exitTimeout,
-	"interrupted":        exitInterrupted,
+
+	"force_without_reason": exitUsage,
+	"finalizer_not_found":  exitNotFound,
+	"effects_unfinished":   exitConflict,
+	"wait_timeout":         exitTimeout,
+	"interrupted":          exitInterrupted,
 }
 
 // exitCode is the one place that maps an error to the exit code of the process.

@@ -50,7 +50,7 @@ func (a *App) explainCommand() *cobra.Command {
 
 func (a *App) printExplanation(ref controller.Ref, e controller.Explanation) error {
 	if a.flags.json() {
-		return a.printJSON(explainResult{schema("explain"), ref.Controller, ref.Key, e.Standing, reasonsOf(e)})
+		return a.printJSON(explainResult{schema("explain"), ref.Controller, ref.Key, e.Standing, reasonsOf(e.Reasons)})
 	}
 	p := a.Style().Palette
 	parts := []string{p.Bold(view.Plain(ref.String())) + " is " + string(e.Standing) + "\n"}
@@ -69,9 +69,9 @@ func reasonOf(c controller.Cause) reasonLine {
 	return reasonLine{c.Code, c.Message, c.Next, timeText(c.At), c.Do}
 }
 
-func reasonsOf(e controller.Explanation) []reasonLine {
-	lines := make([]reasonLine, len(e.Reasons))
-	for i, c := range e.Reasons {
+func reasonsOf(causes []controller.Cause) []reasonLine {
+	lines := make([]reasonLine, len(causes))
+	for i, c := range causes {
 		lines[i] = reasonOf(c)
 	}
 	return lines

@@ -92,7 +92,7 @@ func (a *App) wait(ctx context.Context, ref controller.Ref, g goal, timeout time
 		return err
 	}
 	return a.withReader(ctx, func(_ host.Paths, s host.Store) error {
-		w := waiter{store: s, ref: ref, goal: g}
+		w := waiter{store: s, ref: ref, goal: g, waitsFor: a.waitsFor}
 		r, err := w.run(ctx, a.o.Clock, timeout)
 		if err != nil {
 			return a.missing(ref, err)

@@ -20,6 +20,8 @@ type waiter struct {
 	// uid is the resource that is looked at; another one under its key means
 	// that it was deleted.
 	uid string
+	// waitsFor says what a deletion waits for.
+	waitsFor func(context.Context, controller.Store, controller.Raw) ([]controller.Cause, error)
 	// last is how it stood at the last look.
 	last string
 }
@@ -78,8 +80,8 @@ func (w *waiter) look(ctx context.Context) (r *controller.Raw, done bool, err er
 		w.uid = now.Metadata.UID
 	}
 	if w.goal.kind == "" {
-		w.last = deletionState(now)
-		return nil, w.uid != now.Metadata.UID, nil
+		w.last, err = w.deletionState(ctx, now)
+		return nil, w.uid != now.Metadata.UID, err
 	}
 	c := conditionOf(now, w.goal.kind)
 	w.last = fmt.Sprintf("it is %s (%s)", c.Status, c.Reason)
@@ -94,15 +96,19 @@ func (w *waiter) gone() (*controller.Raw, error) {
 	return nil, &controller.NotFoundError{Ref: w.ref}
 }
 
-func deletionState(r controller.Raw) string {
-	switch {
-	case !r.Metadata.Deleting():
-		return "its deletion was not requested"
-	case len(r.Metadata.Finalizers) > 0:
-		return "it is held by " + strings.Join(r.Metadata.Finalizers, ", ")
-	default:
-		return "the next pass of its controller removes it"
+func (w *waiter) deletionState(ctx context.Context, r controller.Raw) (string, error) {
+	if !r.Metadata.Deleting() {
+		return "its deletion was not requested", nil
 	}
+	causes, err := w.waitsFor(ctx, w.store, r)
+	if err != nil || len(causes) == 0 {
+		return "the next pass of its controller removes it", err
+	}
+	says := make([]string, len(causes))
+	for i, c := range causes {
+		says[i] = c.Message
+	}
+	return strings.Join(says, "; "), nil
 }
 
 // conditionOf returns a condition as readers must see it: unknown if it is not

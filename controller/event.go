@@ -31,6 +31,8 @@ const (
 	// EventDeletionRequested: actor. EventDeleted: uid.
 	EventDeletionRequested EventType = "deletion_requested"
 	EventDeleted           EventType = "resource_deleted"
+	// EventFinalizerForced: finalizer, actor, reason.
+	EventFinalizerForced EventType = "finalizer_forced"
 	// EventRequested: actor. EventSuspended and EventUnsuspended: actor, reason?.
 	EventRequested   EventType = "reconcile_requested"
 	EventSuspended   EventType = "reconcile_suspended"

@@ -177,6 +177,11 @@ func TestExplain(t *testing.T) {
 		{"a child that is over", func(s *controller.Situation) { child(s, controller.RunSucceeded) },
 			controller.StandingReady, []string{ready}},
 
+		{"a child that begins again later", func(s *controller.Situation) {
+			child(s, controller.RunPending)
+			s.Children[0].StartsAt = &later
+		}, controller.StandingReady, []string{"child_queued at 130 → time: view r", ready}},
+
 		// Deletion.
 		{"a deletion", func(s *controller.Situation) { deleting(s) },
 			controller.StandingDeleting, []string{"deletion_due → host"}},
@@ -187,8 +192,13 @@ func TestExplain(t *testing.T) {
 			s.Loaded = false
 		}, controller.StandingDeleting, []string{
 			"controller_not_loaded → definition: run a host of the program that has it",
-			"orphan_finalizer → definition: run a host of the program that has it",
+			"orphan_finalizer → definition: run a host of the program that has it, " +
+				"or in the last resort delete c k --force-finalizer f --reason WHY",
 		}},
+		{"a deletion of what is suspended", func(s *controller.Situation) {
+			deleting(s)
+			s.Queue.State, s.Queue.Suspension = controller.QueueSuspended, &controller.Suspension{Actor: "ada"}
+		}, controller.StandingDeleting, []string{"suspended → person: unsuspend c k"}},
 		{"a deletion that waits for effects and children", func(s *controller.Situation) {
 			deleting(s)
 			effect(s, controller.EffectIndeterminate)

@@ -11,9 +11,7 @@ func (e *explaining) delivery() {
 		e.add(ReasonNoDefinition, ActorDefinition, "run a host of the program that has it",
 			"this program has no controller %s, so no pass of it runs here", e.Resource.Metadata.Controller)
 	}
-	if s := e.Queue.Suspension; s != nil {
-		e.add(ReasonSuspended, ActorPerson, e.command("unsuspend"), "suspended by %s%s", orSomebody(s.Actor), because(s.Reason))
-	}
+	e.suspended()
 	e.host()
 	switch e.Queue.State {
 	case QueueClaimed:
@@ -28,6 +26,12 @@ func (e *explaining) delivery() {
 			e.add(ReasonStalled, ActorPerson, e.command("reconcile"),
 				"the last pass ended with an error that trying again cannot mend: %s", e.Queue.Stalled)
 		}
+	}
+}
+
+func (e *explaining) suspended() {
+	if s := e.Queue.Suspension; s != nil {
+		e.add(ReasonSuspended, ActorPerson, e.command("unsuspend"), "suspended by %s%s", orSomebody(s.Actor), because(s.Reason))
 	}
 }
 

@@ -41,6 +41,11 @@ func (e *explaining) effect(r EffectRecord) {
 func (e *explaining) child(c ChildRun) {
 	switch c.State {
 	case RunPending:
+		if c.StartsAt != nil && c.StartsAt.After(e.Now) {
+			e.add(ReasonChildQueued, ActorTime, "view "+c.RunID, "attempt %d of child run %s waits, because %d were cut off",
+				c.Attempt, c.RunID, c.Interruptions).At = c.StartsAt
+			return
+		}
 		e.add(ReasonChildQueued, ActorHost, "view "+c.RunID, "child run %s waits for a host to start it", c.RunID)
 	case RunRunning:
 		e.add(ReasonChildRunning, ActorHost, "view "+c.RunID, "child run %s is running", c.RunID)
@@ -55,15 +60,15 @@ func (e *explaining) child(c ChildRun) {
 
 // deletion explains what the deletion waits for.
 func (e *explaining) deletion() {
-	held := e.Resource.Metadata.Finalizers
-	names := strings.Join(held, ", ")
-	switch {
-	case len(held) > 0 && !e.Loaded:
-		e.add(ReasonOrphanFinalizer, ActorDefinition, "run a host of the program that has it",
-			"its deletion waits for %s, and this program has not the controller that removes it", names)
-	case len(held) > 0:
-		e.add(ReasonHeldByFinalizer, ActorHost, "", "its deletion waits until its controller has cleaned up: %s", names)
+	e.held()
+	if e.Queue.Suspension == nil && !e.waitsForDeletion() {
+		e.add(ReasonDeletionDue, ActorHost, "", "nothing holds its deletion: the next pass does it")
 	}
+}
+
+// held explains what has to end before the resource can go.
+func (e *explaining) held() {
+	e.finalizers()
 	for _, r := range e.Effects {
 		if openEffect(r) {
 			e.add(ReasonHeldByEffect, ActorProvider, "", "its deletion waits until it is known what became of effect %s", r.Key)
@@ -74,8 +79,20 @@ func (e *explaining) deletion() {
 			e.add(ReasonHeldByChild, ActorHost, "view "+c.RunID, "its deletion waits for the end of child run %s", c.RunID)
 		}
 	}
-	if !e.waitsForDeletion() {
-		e.add(ReasonDeletionDue, ActorHost, "", "nothing holds its deletion: the next pass does it")
+}
+
+// finalizers explains those whose controller has to clean up. If it is not here and
+// does not come back, a person takes them away one by one.
+func (e *explaining) finalizers() {
+	held := e.Resource.Metadata.Finalizers
+	names := strings.Join(held, ", ")
+	switch {
+	case len(held) > 0 && !e.Loaded:
+		e.add(ReasonOrphanFinalizer, ActorDefinition,
+			"run a host of the program that has it, or in the last resort "+e.command("delete")+" --force-finalizer "+held[0]+" --reason WHY",
+			"its deletion waits for %s, and this program has not the controller that removes it", names)
+	case len(held) > 0:
+		e.add(ReasonHeldByFinalizer, ActorHost, "", "its deletion waits until its controller has cleaned up: %s", names)
 	}
 }
 

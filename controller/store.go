@@ -26,7 +26,9 @@ type Store interface {
 	// RequestDeletion sets the deletion timestamp once, cancels the children, and
 	// enqueues the key. A resource without finalizers that nothing works on (no live
 	// claim, no unfinished effect, no running child) is removed at once; later, the
-	// last of these that ends removes it.
+	// last of these that ends removes it. It can take a finalizer away whose
+	// controller does not come back: a *ForceError without an actor and a reason, a
+	// *FinalizerNotFoundError, a *UnfinishedEffectsError.
 	RequestDeletion(ctx context.Context, d Deletion) (DeletionResult, error)
 
 	// Enqueue wakes a key now; the resource must exist. It returns the count of
@@ -199,6 +201,11 @@ type Deletion struct {
 	Ref    Ref
 	Expect *int64
 	Actor  string
+	// ForceFinalizer is taken away although its controller has not cleaned up. What
+	// it stood for may be left behind. Actor and Reason are required with it, and
+	// recorded.
+	ForceFinalizer string
+	Reason         string
 }
 
 // DeletionResult says whether the resource is gone already.

@@ -243,7 +243,7 @@ func wanderAfter(tr *trip) *workflow.Definition {
 	def := tr.definition()
 	for i, n := range def.Nodes {
 		if c, ok := n.(workflow.Compute); ok && c.ID == "arrive" {
-			c.Run = def.Nodes[1].(workflow.Compute).Run //nolint:forcetypeassert // it is the wandering
+			c.Run = def.Nodes[1].(workflow.Compute).Run // it is the wandering
 			def.Nodes[i] = c
 		}
 	}

@@ -2,17 +2,22 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 
 	"piworkflows/controller"
+	"piworkflows/internal/limit"
 )
 
 // RequestDeletion requests that a resource goes; see controller.Store. A second
 // request wakes the key once more, and removes the resource if nothing holds it
 // any longer.
 func (s *Store) RequestDeletion(ctx context.Context, d controller.Deletion) (controller.DeletionResult, error) {
-	if err := controller.ValidateRef(d.Ref); err != nil {
+	if err := d.Check(); err != nil {
 		return controller.DeletionResult{}, err
 	}
+	d.Reason = limit.Text(d.Reason, controller.MaxMessage)
 	deleted := false
 	r, err := write(ctx, s, "delete resource", func(t *tx) (r record, err error) {
 		r, deleted, err = t.requestDeletion(d)
@@ -34,6 +39,11 @@ func (t *tx) requestDeletion(d controller.Deletion) (r record, deleted bool, err
 	}
 	if r.deletion == nil {
 		if err := t.markDeleted(&r, d.Actor); err != nil {
+			return r, false, err
+		}
+	}
+	if d.ForceFinalizer != "" {
+		if err := t.forceFinalizer(&r, d); err != nil {
 			return r, false, err
 		}
 	}
@@ -89,6 +99,41 @@ func (t *tx) markDeleted(r *record, actor string) error {
 	}
 	*r, err = t.existing(r.Ref) // which may show a child that ended
 	return err
+}
+
+// forceFinalizer takes a finalizer away without its controller. An effect of which
+// nobody knows how it ended is to be looked at by a person first.
+func (t *tx) forceFinalizer(r *record, d controller.Deletion) error {
+	var held []string
+	if err := json.Unmarshal(r.finalizers, &held); err != nil {
+		return fmt.Errorf("read finalizers of %s: %w", r.Ref, err)
+	}
+	i := slices.Index(held, d.ForceFinalizer)
+	if i < 0 {
+		return &controller.FinalizerNotFoundError{Ref: r.Ref, Finalizer: d.ForceFinalizer, Present: held}
+	}
+	open, err := t.names(`SELECT effect_key FROM effects
+		WHERE resource_uid = ? AND state IN ('pending', 'indeterminate') ORDER BY seq`, r.uid)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		return &controller.UnfinishedEffectsError{Ref: r.Ref, Effects: open}
+	}
+	if r.finalizers, err = encodeList(slices.Delete(held, i, i+1)); err != nil {
+		return err
+	}
+	r.version++
+	r.guard = r.version
+	err = t.exec(`UPDATE resources SET finalizers_json = ?, resource_version = ?, guard_version = ?, updated_at = ?
+		WHERE uid = ?`, r.finalizers, r.version, r.guard, t.now, r.uid)
+	if err != nil {
+		return err
+	}
+	return t.tell(r.Ref, controller.EventFinalizerForced, struct {
+		Finalizer string `json:"finalizer"`
+		actorPayload
+	}{d.ForceFinalizer, actorPayload{d.Actor, d.Reason}})
 }
 
 // claimed reports whether a pass works on a key now.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -20,6 +21,8 @@ var deletionTests = []test{
 	{"a running child is cancelled and holds the deletion back", deleteWithChild},
 	{"a child that was to be cancelled does not come back", childAfterDeletion},
 	{"children that nobody runs are cancelled at once", childrenCancelledAtRest},
+	{"a finalizer is taken away by force", deleteByForce},
+	{"force needs a reason, the finalizer and no doubt", deleteByForceRefused},
 	{"a verdict ends a deletion that waited for it", deleteByVerdict},
 	{"a failed pass deletes nothing", deleteAfterFailure},
 	{"deletion is requested once", deleteTwice},
@@ -240,6 +243,62 @@ func (k *kit) reserveChildAt(c *controller.Claim, key, runID string) {
 	k.Helper()
 	c.Resource.Metadata.ResourceVersion = k.get(c.Ref.Key).Metadata.ResourceVersion
 	k.reserveChild(c, key, runID)
+}
+
+func (k *kit) force(key, finalizer, reason string) (controller.DeletionResult, error) {
+	return k.Store.RequestDeletion(k.Context(), controller.Deletion{
+		Ref: ref(key), Actor: "ada", ForceFinalizer: finalizer, Reason: reason,
+	})
+}
+
+func deleteByForce(k *kit) {
+	k.finalized("a")
+	done, err := k.force("a", "worktree", "the disk is gone")
+	k.must(err)
+	equal(k, "deleted", done.Deleted, true)
+	k.wantGone("a")
+	types := k.eventTypes("a")
+	equal(k, "events", types[len(types)-3:], []controller.EventType{
+		controller.EventDeletionRequested, controller.EventFinalizerForced, controller.EventDeleted,
+	})
+	var payload map[string]any
+	k.must(json.Unmarshal(k.events(controller.EventQuery{Controller: name, Key: "a", Limit: 2})[0].Payload, &payload))
+	equal(k, "payload", payload, map[string]any{"finalizer": "worktree", "actor": "ada", "reason": "the disk is gone"})
+
+	c := k.started("b")
+	w := write(c, "owns")
+	w.Finalizers = []string{"one", "two"}
+	k.finish(c, controller.Finish{Write: w, Settle: true})
+	k.enqueue("b")
+	c = k.claim("b")
+	done, err = k.force("b", "one", "r")
+	k.must(err)
+	equal(k, "deleted", done.Deleted, false)
+	equal(k, "finalizers", k.get("b").Metadata.Finalizers, []string{"two"})
+	equal(k, "conflict of the pass", k.finish(c, controller.Finish{Write: write(c, "late"), Settle: true}).Conflict, true)
+}
+
+func deleteByForceRefused(k *kit) {
+	k.finalized("a")
+	k.enqueue("a")
+	c := k.claim("a")
+	k.reserve(c, "e")
+	k.finish(c, controller.Finish{After: lasts})
+	k.quiet("a", func() {
+		_, err := k.force("a", "worktree", "")
+		wantKind[*controller.ForceError](k, err)
+		_, err = k.Store.RequestDeletion(k.Context(), controller.Deletion{Ref: ref("a"), ForceFinalizer: "worktree", Reason: "r"})
+		wantKind[*controller.ForceError](k, err)
+		_, err = k.force("a", "other", "r")
+		equal(k, "present", wantError[*controller.FinalizerNotFoundError](k, err).Present, []string{"worktree"})
+		_, err = k.force("a", "worktree", "r")
+		equal(k, "effects", wantError[*controller.UnfinishedEffectsError](k, err).Effects, []string{"e"})
+	})
+	_, err := k.resolve("a", "e", controller.VerdictAbandon)
+	k.must(err)
+	done, err := k.force("a", "worktree", "r")
+	k.must(err)
+	equal(k, "deleted", done.Deleted, true)
 }
 
 // A verdict may be the last thing that a deletion waits for.

@@ -110,6 +110,18 @@ var story = []storyStep{
 		w.Finalizers = nil
 		return controller.Finish{Write: w, Settle: true}
 	})},
+	{name: "put a parent", act: puts("c", `{}`), again: true},
+	{name: "claim a parent", act: claims("c")},
+	{name: "reserve a child to cancel", act: asks("c", "r", "run-6")},
+	{name: "hold a deletion", act: finishes("c", func(c *controller.Claim) controller.Finish {
+		w := write(c, "busy")
+		w.Finalizers = []string{"cleanup"}
+		return controller.Finish{Write: w, Settle: true}
+	})},
+	{name: "claim a run to cancel", act: claimsRun("run-6")},
+	{name: "request the deletion of a parent", act: deletes("c")},
+	{name: "cancel a child", act: ends("run-6", controller.RunInterrupted)},
+	{name: "take a finalizer away", act: forces("c", "cleanup")},
 	{name: "put a resource anew", act: puts("a", `{"n":3}`), again: true},
 	{name: "put another anew", act: puts("b", `{"n":3}`), again: true},
 	{name: "rebuild the queue", act: func(ctx context.Context, a *actor) error {
@@ -234,6 +246,13 @@ func follows(ctx context.Context, a *actor) error {
 func deletes(key string) act {
 	return func(ctx context.Context, a *actor) error {
 		_, err := a.store.RequestDeletion(ctx, controller.Deletion{Ref: ref(key), Actor: "ada"})
+		return err
+	}
+}
+
+func forces(key, finalizer string) act {
+	return func(ctx context.Context, a *actor) error {
+		_, err := a.store.RequestDeletion(ctx, controller.Deletion{Ref: ref(key), Actor: "ada", ForceFinalizer: finalizer, Reason: "why"})
 		return err
 	}
 }
