@@ -71,17 +71,29 @@ func (t *tx) claim(ahead *heads, controllers []string, d time.Duration) (c *clai
 	return c, err
 }
 
-// expire frees the claims of a controller that have run out. It counts as an
-// error of the key: a pass that never ends must not look like the first one.
+// expire frees the claims of a controller that have run out.
 func (t *tx) expire(line int64) error {
 	at, err := t.firstExpiry(line)
 	if err != nil || !isDue(at, t.now) {
 		return err
 	}
-	return t.exec(`UPDATE queue SET consecutive_errors = consecutive_errors + 1, last_error = ?,
-			claim_token = NULL, claim_wake = NULL, claim_owner = NULL, claim_expires_at = NULL
-		WHERE controller_id = ? AND claim_token IS NOT NULL AND claim_expires_at <= ?`,
-		"its claim expired during a pass", line, t.now)
+	return t.cutOff("claim_expires_at <= ? AND controller_id = ?", "its claim expired during a pass", t.now, line)
+}
+
+// unclaimed is a row without a claim.
+const unclaimed = "claim_token = NULL, claim_wake = NULL, claim_owner = NULL, claim_expires_at = NULL"
+
+// cutOff frees claims of which nobody told the end. It counts as an error of the
+// key: a pass that kills its process must not look like the first one for ever.
+// After the first error in a row, and if it was woken meanwhile, the key stays due;
+// else it backs off, so that such a pass leaves time to the others.
+func (t *tx) cutOff(where, reason string, args ...any) error {
+	return t.exec(`UPDATE queue INDEXED BY queue_claimed SET available_at = iif(
+				consecutive_errors = 0 OR claim_wake <> (SELECT wake FROM resources WHERE id = resource_id),
+				available_at, max(available_at, ? + min(?, ? << min(consecutive_errors - 1, 16)))),
+			consecutive_errors = consecutive_errors + 1, last_error = ?, `+unclaimed+`
+		WHERE claim_token IS NOT NULL AND `+where,
+		append(values(t.now, controller.BackoffMax.Milliseconds(), controller.BackoffBase.Milliseconds(), reason), args...)...)
 }
 
 // takeQuery reads what a pass starts from.

@@ -149,17 +149,14 @@ func (s *Store) judge(ctx context.Context, instance string) error {
 }
 
 // dismiss frees the claims of an owner and forgets it. A reason counts as an
-// error of each key that it worked on, so that a pass that kills its process
-// does not look like the first one for ever.
+// error of each key that it worked on.
 func (t *tx) dismiss(instance, reason string) error {
-	errorsMore := 0
-	if reason != "" {
-		errorsMore = 1
+	var err error
+	if reason == "" {
+		err = t.exec("UPDATE queue INDEXED BY queue_claimed SET "+unclaimed+" WHERE claim_token IS NOT NULL AND claim_owner = ?", instance)
+	} else {
+		err = t.cutOff("claim_owner = ?", reason, instance)
 	}
-	err := t.exec(`UPDATE queue INDEXED BY queue_claimed
-		SET consecutive_errors = consecutive_errors + ?, last_error = coalesce(nullif(?, ''), last_error),
-			claim_token = NULL, claim_wake = NULL, claim_owner = NULL, claim_expires_at = NULL
-		WHERE claim_token IS NOT NULL AND claim_owner = ?`, errorsMore, reason, instance)
 	if err != nil {
 		return err
 	}

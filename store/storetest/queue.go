@@ -24,6 +24,7 @@ var queueTests = []test{
 	{"stopping is not failing", stopKeepsErrors},
 	{"a new spec starts with a clean slate", specResets},
 	{"an expired claim returns and counts as an error", expiryReturns},
+	{"a key whose claims expire again and again backs off", expiryBacksOff},
 	{"an expired claim keeps its wake-ups", expiryKeepsWakeUps},
 	{"a lost claim can do nothing", lostClaim},
 	{"renewal extends a claim", renewal},
@@ -199,6 +200,38 @@ func expiryReturns(k *kit) {
 	}
 	k.must(k.Store.CheckApply(k.Context(), second))
 	k.wantLost(k.Store.CheckApply(k.Context(), first), lease.Taken)
+}
+
+// expiryBacksOff is what keeps a pass that kills its process from taking all the
+// time there is.
+func expiryBacksOff(k *kit) {
+	k.started("a")
+	k.Advance(lasts)
+	k.claim("a") // after the first time at once
+	for errors, delay := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		k.Advance(lasts)
+		k.wantNoClaim()
+		row := k.queue("a")
+		equal(k, "state", row.State, controller.QueueDelayed)
+		equal(k, "errors", row.ConsecutiveErrors, errors+2)
+		k.Advance(delay - time.Millisecond)
+		k.wantNoClaim()
+		k.Advance(time.Millisecond)
+		k.claim("a")
+	}
+	for range 10 {
+		k.Advance(lasts)
+		k.wantNoClaim()
+		k.Advance(controller.BackoffMax)
+		k.claim("a")
+	}
+	k.Advance(lasts)
+	k.wantNoClaim()
+	k.enqueue("a") // who asks need not wait
+	k.claim("a")
+	k.Advance(lasts)
+	k.enqueue("a") // nor if nobody has looked yet
+	k.settle(k.claim("a"))
 }
 
 func expiryKeepsWakeUps(k *kit) {

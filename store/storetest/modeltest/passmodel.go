@@ -40,10 +40,20 @@ func (m *machine) took(t *rapid.T, c *controller.Claim) {
 func (m *machine) expire() {
 	for _, k := range m.keys {
 		if k.queued && k.holder != nil && !m.held(k) {
-			k.holder = nil
-			k.errors++
+			k.cutOff(m.now)
 		}
 	}
+}
+
+// cutOff is the rule for a claim that has run out: after another error in a row the
+// key backs off, unless it was woken meanwhile.
+func (k *modelKey) cutOff(now time.Duration) {
+	if k.errors > 0 && !k.wokenSince {
+		delay := controller.Backoff{Base: controller.BackoffBase, Max: controller.BackoffMax}.Delay(k.errors, 0)
+		k.at = max(k.at, now+delay)
+	}
+	k.holder = nil
+	k.errors++
 }
 
 // drawClaim takes a claim that was once made, mostly one that holds.

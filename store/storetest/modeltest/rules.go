@@ -24,6 +24,10 @@ type keyState struct {
 	seen    int64
 	wake    int64
 	effect  controller.EffectState // empty without a record
+	// errors is how many passes in a row have failed at most. With those, a claim
+	// that ran out may have left a delay.
+	errors int
+	delay  bool
 }
 
 // keyRules says of a key which answers are right, whatever happens to others. A
@@ -131,13 +135,26 @@ func (s *keyState) wakeUp() {
 		s.queued, s.at = true, s.now
 	}
 	s.at = min(s.at, s.now)
+	s.delay = false
+}
+
+// cutOff ends a claim that has run out, of which a store takes notice some time
+// later.
+func (s *keyState) cutOff() {
+	if s.token != "" && !s.claimed() {
+		s.delay = s.errors > 0 && s.wake == s.seen
+		s.errors++
+		s.token = ""
+	}
 }
 
 func (s *keyState) claim(a answer) bool {
+	s.cutOff()
 	free := s.queued && s.at <= s.now && !s.claimed()
 	if a.key == "" {
-		return !free
+		return !free || s.delay
 	}
+	s.delay = false
 	s.token, s.expires, s.seen = a.token, s.now+lasts, s.wake
 	return free && a.resource == s.resource && a.count == s.wake
 }
@@ -145,6 +162,7 @@ func (s *keyState) claim(a answer) bool {
 func (s *keyState) finish(f controller.Finish) controller.Finished {
 	woken := s.wake != s.seen
 	s.token = ""
+	s.count(f)
 	if f.Write != nil && f.Write.Version != s.resource.version {
 		s.at = s.now
 		return controller.Finished{Conflict: true, Requeued: true, Reason: controller.ReasonConflict}
@@ -168,6 +186,16 @@ func (s *keyState) finish(f controller.Finish) controller.Finished {
 	}
 	s.at = s.now + after
 	return controller.Finished{Requeued: true, Reason: reason, After: after}
+}
+
+// count keeps the errors that may be counted.
+func (s *keyState) count(f controller.Finish) {
+	switch {
+	case f.Err != "":
+		s.errors++
+	case !f.KeepErrors && (f.Write == nil || f.Write.Version == s.resource.version):
+		s.errors = 0
+	}
 }
 
 func (s *keyState) delete(a answer) bool {

@@ -184,11 +184,16 @@ func (m *machine) drain(t *rapid.T) {
 	for m.runNext(t) {
 	}
 	var seen []string
-	for {
+	for waited := false; ; {
 		c, err := m.stores[0].Claim(t.Context(), []string{owner}, lasts)
 		must(t, err)
-		if c == nil {
+		if c == nil && waited {
 			break
+		}
+		if c == nil { // keys whose claims have run out may back off
+			m.pass(t, controller.BackoffMax)
+			waited = true
+			continue
 		}
 		seen = append(seen, c.Ref.Key)
 		_, err = m.stores[0].Finish(t.Context(), c, controller.Finish{Settle: true})
