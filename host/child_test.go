@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,7 +10,9 @@ import (
 
 	"piworkflows/clock"
 	"piworkflows/controller"
+	"piworkflows/host"
 	"piworkflows/runbundle"
+	"piworkflows/runqueue"
 )
 
 func TestAChildRunWakesItsParentWithItsOutput(t *testing.T) {
@@ -65,13 +68,7 @@ func TestAStopInterruptsAndTheNextHostBeginsTheNextAttempt(t *testing.T) {
 // fail, it was interrupted.
 func (w *world) mustBeInterrupted(t *testing.T, runID string) {
 	t.Helper()
-	b, err := runbundle.Read(filepath.Join(w.paths.Runs, runID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.State.Status != runbundle.Failed || !b.Interrupted() {
-		t.Errorf("the bundle is %s, its last event %s", b.State.Status, b.Events[len(b.Events)-1].Type)
-	}
+	w.mustEndInterrupted(t, runID)
 	children, err := w.store.Children(t.Context(), job("a"))
 	if err != nil {
 		t.Fatal(err)
@@ -121,19 +118,107 @@ func TestWhatAKilledHostHeldGoesOnAtTheNextStart(t *testing.T) {
 	if _, err := after.host(t).RunOnce(ctx); err != nil {
 		t.Fatal(err)
 	}
-	b, err := runbundle.Read(filepath.Join(after.paths.Runs, first))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !b.Interrupted() {
-		t.Errorf("the bundle of the killed run ended with %s", b.Events[len(b.Events)-1].Type)
-	}
+	after.mustEndInterrupted(t, first)
 	ready, status := after.job(t, "a")
 	if ready.Status != controller.True || status.Attempts != 2 {
 		t.Errorf("after the second attempt: %+v %+v", ready, status)
 	}
 	if children, err := after.store.Children(t.Context(), job("a")); err != nil || children[0].Interruptions != 1 {
 		t.Errorf("children: %+v, %v; want one interruption", children, err)
+	}
+}
+
+// A line that the killed process wrote in part must not make a failure of it.
+func TestAnAttemptWithATornTraceIsInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	openWorld(t, dir, newWork()).put(t, "a", "hang")
+	first := killVictim(t, dir)
+	work := newWork()
+	close(work.release)
+	after := openWorld(t, dir, work)
+	trace, err := os.OpenFile(filepath.Join(after.dir(first), "trace.ndjson"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = trace.WriteString(`{"seq":`)
+	if err := errors.Join(err, trace.Close()); err != nil {
+		t.Fatal(err)
+	}
+	after.once(t)
+	after.mustEndInterrupted(t, first)
+	if ready, status := after.job(t, "a"); ready.Status != controller.True || status.Attempts != 2 {
+		t.Errorf("after the second attempt: %+v %+v", ready, status)
+	}
+}
+
+func (w *world) mustEndInterrupted(t *testing.T, runID string) {
+	t.Helper()
+	b, err := runbundle.Read(w.dir(runID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.State.Status != runbundle.Failed || !b.Interrupted() {
+		t.Errorf("the bundle is %s, its last event %s", b.State.Status, b.Events[len(b.Events)-1].Type)
+	}
+}
+
+// A host runs no more children at once than it may; the others wait in the queue.
+func TestAHostBoundsItsChildRuns(t *testing.T) {
+	t.Parallel()
+	work := newWork()
+	w := newWorld(t, work)
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		w.put(t, key, "hang")
+	}
+	o := w.options()
+	o.ChildRuns = 2
+	h, err := host.New(t.Context(), o, w.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := h.RunOnce(t.Context())
+		ended <- err
+	}()
+	await(t, work.started)
+	await(t, work.started)
+	w.awaitReserved(t, 5)
+	running, err := w.store.Runs(t.Context(), runqueue.Query{Status: runqueue.Running})
+	if err != nil || len(running) != 2 || len(work.started) != 0 {
+		t.Errorf("%d runs, %v; want 2", len(running), err)
+	}
+	close(work.release)
+	if err := errors.Join(await(t, ended), h.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		if ready, _ := w.job(t, key); ready.Status != controller.True {
+			t.Errorf("%s: %+v", key, ready)
+		}
+	}
+}
+
+// awaitReserved waits until there are rows of n runs.
+func (w *world) awaitReserved(t *testing.T, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var after controller.Cursor
+	for {
+		runs, err := w.store.Runs(ctx, runqueue.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(runs) >= n {
+			return
+		}
+		changes, err := w.store.Changes(ctx, after, controller.ChangeFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after = changes.Next
 	}
 }
 

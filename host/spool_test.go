@@ -2,10 +2,12 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"piworkflows/controller"
 	"piworkflows/engine"
 	"piworkflows/host"
 	"piworkflows/runbundle"
@@ -81,15 +83,8 @@ func (p *postbox) Notify(_ context.Context, n engine.Notification) (engine.Notif
 func TestNotificationsReachTheNotifierOfTheHost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newWork())
-	tell := workflow.Notify{ID: "tell", Message: func(context.Context, *workflow.Context) (string, error) { return "hello", nil }}
-	catalog, err := host.Definitions{Workflows: []*workflow.Definition{
-		{Name: "tells", Revision: "1", StartAt: "tell", Nodes: []workflow.Node{tell}},
-	}}.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := w.options()
-	o.Catalog = catalog
+	o.Catalog = tells(t, "tells")
 	var box postbox
 	o.Notifier = &box
 	result, err := host.RunWorkflow(t.Context(), o, w.store, "tells", nil)
@@ -99,4 +94,40 @@ func TestNotificationsReachTheNotifierOfTheHost(t *testing.T) {
 	if want := (engine.Notification{RunID: result.RunID, NodeID: "tell", Occurrence: 1}).ID(); len(box) != 1 || box[0] != want {
 		t.Errorf("sent %v, want %s", box, want)
 	}
+}
+
+// A child run is a run like every other: it may notify too.
+func TestNotificationsOfAChildReachTheNotifierOfTheHost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	w.put(t, "a", "any")
+	o := w.options()
+	o.Catalog = tells(t, "work")
+	var box postbox
+	o.Notifier = &box
+	h, err := host.New(t.Context(), o, w.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.RunOnce(t.Context())
+	if err := errors.Join(err, h.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if ready, _ := w.job(t, "a"); ready.Status != controller.True || len(box) != 1 {
+		t.Errorf("parent %+v, sent %v", ready, box)
+	}
+}
+
+// tells has the controller job and a workflow that notifies.
+func tells(t *testing.T, name string) *host.Catalog {
+	t.Helper()
+	tell := workflow.Notify{ID: "tell", Message: func(context.Context, *workflow.Context) (string, error) { return "hello", nil }}
+	catalog, err := host.Definitions{
+		Controllers: []*controller.Definition{controller.Define("job", jobs{})},
+		Workflows:   []*workflow.Definition{{Name: name, Revision: "1", StartAt: "tell", Nodes: []workflow.Node{tell}}},
+	}.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return catalog
 }
