@@ -58,11 +58,12 @@ func (a *App) watchResources(
 	}
 }
 
-// changed returns the resources of events, each once.
+// changed returns the resources of events, each once; events of the project have
+// none.
 func changed(events []controller.Event) []controller.Ref {
 	var refs []controller.Ref
 	for _, e := range events {
-		if !slices.Contains(refs, e.Ref) {
+		if e.Ref != (controller.Ref{}) && !slices.Contains(refs, e.Ref) {
 			refs = append(refs, e.Ref)
 		}
 	}

@@ -42,10 +42,18 @@ func eventRows(list []controller.Event) [][]string {
 	rows := make([][]string, len(list))
 	for i, e := range list {
 		rows[i] = []string{
-			e.RecordedAt.UTC().Format(eventTime), view.Plain(e.Ref.String()), view.Plain(string(e.Type)), eventDetail(e.Payload),
+			e.RecordedAt.UTC().Format(eventTime), eventOf(e.Ref), view.Plain(string(e.Type)), eventDetail(e.Payload),
 		}
 	}
 	return rows
+}
+
+// eventOf names what an event happened to.
+func eventOf(ref controller.Ref) string {
+	if ref == (controller.Ref{}) {
+		return "(project)"
+	}
+	return view.Plain(ref.String())
 }
 
 // eventParts says how a line shows the fields of payloads, in this order.

@@ -38,14 +38,15 @@ func (a *App) freezeCommand() *cobra.Command {
 }
 
 func (a *App) unfreezeCommand() *cobra.Command {
-	return &cobra.Command{
+	var reason string
+	cmd := &cobra.Command{
 		Use:   "unfreeze",
 		Short: "Apply effects again",
 		Long:  "Resources that have an effect to apply get a pass at once.",
 		Args:  rangeArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withExisting(cmd.Context(), func(_ host.Paths, s host.Store) error {
-				changed, err := unfreeze(cmd.Context(), s)
+				changed, err := a.unfreeze(cmd.Context(), s, reason)
 				if err != nil {
 					return err
 				}
@@ -53,13 +54,15 @@ func (a *App) unfreezeCommand() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for those who look at it later")
+	return cmd
 }
 
-func unfreeze(ctx context.Context, s host.Store) (bool, error) {
+func (a *App) unfreeze(ctx context.Context, s host.Store, reason string) (bool, error) {
 	if s == nil {
 		return false, nil
 	}
-	return s.Unfreeze(ctx)
+	return s.Unfreeze(ctx, a.actor(), reason)
 }
 
 func (a *App) printFreeze(r freezeResult) error {

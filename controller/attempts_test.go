@@ -83,7 +83,7 @@ func TestAVerdictOutlivesAFreeze(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.once(m)
-	if _, err := w.store.Unfreeze(t.Context()); err != nil {
+	if _, err := w.store.Unfreeze(t.Context(), "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	p.apply = nil

@@ -527,7 +527,7 @@ func TestNothingIsAppliedInAFrozenProject(t *testing.T) {
 	if diff := cmp.Diff([]string{"observe e"}, p.calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if _, err := w.store.Unfreeze(t.Context()); err != nil {
+	if _, err := w.store.Unfreeze(t.Context(), "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	w.once(m)

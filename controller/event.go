@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Event is one structured record of something that happened to a resource.
-// Events outlive their resource. They tell, they never decide.
+// Event is one structured record of something that happened to a resource, or
+// with an empty Ref to the project. Events outlive their resource. They tell, they
+// never decide.
 //
 // Spec: Observability.
 type Event struct {
@@ -57,6 +58,9 @@ const (
 	// error?, code?.
 	EventWorkflowRequested    EventType = "workflow_requested"
 	EventWorkflowStateChanged EventType = "workflow_state_changed"
+	// EventFrozen and EventUnfrozen, of the project: actor, reason?.
+	EventFrozen   EventType = "effects_frozen"
+	EventUnfrozen EventType = "effects_unfrozen"
 	// EventDelivered is recorded for a key that a source woke: source.
 	EventDelivered EventType = "source_delivered"
 )

@@ -88,9 +88,10 @@ type Store interface {
 	ResolveEffect(ctx context.Context, ref Ref, v Verdict) (EffectRecord, error)
 	// Freeze keeps every effect of the project from being applied until Unfreeze,
 	// which wakes the resources that have one to apply; observing goes on. They
-	// report whether anything changed. Frozen is nil without a freeze.
+	// report whether anything changed, and their events belong to no resource.
+	// Frozen is nil without a freeze.
 	Freeze(ctx context.Context, actor, reason string) (bool, error)
-	Unfreeze(ctx context.Context) (bool, error)
+	Unfreeze(ctx context.Context, actor, reason string) (bool, error)
 	Frozen(ctx context.Context) (*Suspension, error)
 
 	// ReserveChild finds the record of a child request or makes one. If an

@@ -19,32 +19,44 @@ func (s *Store) Freeze(ctx context.Context, actor, reason string) (bool, error) 
 			return false, err
 		}
 		err = t.exec("INSERT INTO freezes VALUES (?, ?) ON CONFLICT DO NOTHING", t.scope, text)
-		return t.changed() > 0, err
+		if err != nil || t.changed() == 0 {
+			return false, err
+		}
+		return true, t.tell(controller.Ref{}, controller.EventFrozen, actorPayload{actor, reason})
 	})
 }
 
 // Unfreeze lets effects be applied again and wakes the resources that have one
 // to apply; see controller.Store.
-func (s *Store) Unfreeze(ctx context.Context) (bool, error) {
+func (s *Store) Unfreeze(ctx context.Context, actor, reason string) (bool, error) {
+	reason = limit.Text(reason, controller.MaxMessage)
 	return write(ctx, s, "unfreeze", func(t *tx) (bool, error) {
 		if err := t.exec("DELETE FROM freezes WHERE scope = ?", t.scope); err != nil || t.changed() == 0 {
 			return false, err
 		}
-		var waiting []controller.Ref
-		var ref controller.Ref
-		err := t.each(`SELECT DISTINCT r.controller, r.resource_key FROM effects e
-			JOIN resources r ON r.uid = e.resource_uid
-			WHERE r.scope = ? AND e.state IN ('pending', 'indeterminate')`, values(t.scope), func() error {
-			waiting = append(waiting, ref)
-			return nil
-		}, &ref.Controller, &ref.Key)
-		for _, ref := range waiting {
-			if err == nil {
-				_, err = t.wake(ref, controller.LaneRequest)
-			}
+		if err := t.tell(controller.Ref{}, controller.EventUnfrozen, actorPayload{actor, reason}); err != nil {
+			return false, err
 		}
-		return true, err
+		return true, t.wakeUnfinished()
 	})
+}
+
+// wakeUnfinished wakes the resources that have an effect to bring to its end.
+func (t *tx) wakeUnfinished() error {
+	var waiting []controller.Ref
+	var ref controller.Ref
+	err := t.each(`SELECT DISTINCT r.controller, r.resource_key FROM effects e
+		JOIN resources r ON r.uid = e.resource_uid
+		WHERE r.scope = ? AND e.state IN ('pending', 'indeterminate')`, values(t.scope), func() error {
+		waiting = append(waiting, ref)
+		return nil
+	}, &ref.Controller, &ref.Key)
+	for _, ref := range waiting {
+		if err == nil {
+			_, err = t.wake(ref, controller.LaneRequest)
+		}
+	}
+	return err
 }
 
 // Frozen tells why no effect is applied; see controller.Store.

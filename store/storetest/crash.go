@@ -208,7 +208,7 @@ func (c *crashes) want(k *kit, what string, steps int, got picture) {
 // row and every child run that has not ended is there for it, once.
 func (k *kit) takeOver() {
 	k.Helper()
-	_, err := k.Store.Unfreeze(k.Context())
+	_, err := k.Store.Unfreeze(k.Context(), "ada", "")
 	k.must(err)
 	k.Advance(2 * lasts)
 	for _, row := range k.picture().Runs {

@@ -168,8 +168,8 @@ func (s *Faulty) Freeze(ctx context.Context, actor, reason string) (bool, error)
 }
 
 // Unfreeze passes through.
-func (s *Faulty) Unfreeze(ctx context.Context) (bool, error) {
-	return through(s, "Unfreeze", func() (bool, error) { return s.inner.Unfreeze(ctx) })
+func (s *Faulty) Unfreeze(ctx context.Context, actor, reason string) (bool, error) {
+	return through(s, "Unfreeze", func() (bool, error) { return s.inner.Unfreeze(ctx, actor, reason) })
 }
 
 // Frozen passes through.

@@ -270,7 +270,7 @@ func freezes(ctx context.Context, a *actor) error {
 }
 
 func unfreezes(ctx context.Context, a *actor) error {
-	_, err := a.store.Unfreeze(ctx)
+	_, err := a.store.Unfreeze(ctx, "ada", "")
 	return err
 }
 

@@ -142,14 +142,25 @@ func freezeKeeps(k *kit) {
 	equal(k, "found", found, controller.EffectOpen)
 	k.finish(c, controller.Finish{After: lasts, Reason: controller.ReasonFrozenProject, Retry: true})
 
-	changed, err := k.Store.Unfreeze(k.Context())
+	changed, err := k.Store.Unfreeze(k.Context(), "grace", "over")
 	k.must(err)
 	equal(k, "unfrozen", changed, true)
 	k.must(k.Store.CheckApply(k.Context(), k.claim("a"))) // woken
 	k.wantNoClaim()
-	changed, err = k.Store.Unfreeze(k.Context())
+	changed, err = k.Store.Unfreeze(k.Context(), "grace", "over")
 	k.must(err)
 	equal(k, "unfrozen again", changed, false)
+	var told []controller.Event
+	for _, e := range k.events(controller.EventQuery{Limit: 1000}) {
+		if e.Ref == (controller.Ref{}) {
+			told = append(told, e)
+		}
+	}
+	if len(told) != 2 || told[0].Type != controller.EventFrozen || told[1].Type != controller.EventUnfrozen {
+		k.Fatalf("events of the project %+v", told)
+	}
+	equal(k, "freeze", string(told[0].Payload), `{"actor":"ada","reason":"incident"}`)
+	equal(k, "unfreeze", string(told[1].Payload), `{"actor":"grace","reason":"over"}`)
 }
 
 func freezeIsOfItsProject(k *kit) {

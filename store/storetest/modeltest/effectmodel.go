@@ -144,7 +144,7 @@ func (m *machine) freeze(t *rapid.T) {
 }
 
 func (m *machine) unfreeze(t *rapid.T) {
-	wantChange(t, m.frozen)(m.store(t).Unfreeze(t.Context()))
+	wantChange(t, m.frozen)(m.store(t).Unfreeze(t.Context(), "ada", ""))
 	for _, k := range m.keys {
 		if m.frozen && k.unfinished() {
 			m.wake(k, controller.LaneRequest)
