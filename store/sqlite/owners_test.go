@@ -14,6 +14,7 @@ import (
 	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/internal/oslock"
+	"piworkflows/lease"
 	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
 )
@@ -49,6 +50,49 @@ func TestOpenFreesTheClaimsOfTheDead(t *testing.T) {
 	locks, err := os.ReadDir(filepath.Dir(s.OwnerFile()))
 	if err != nil || len(locks) != 1 {
 		t.Errorf("locks %v, %v; want that of the open store", locks, err)
+	}
+}
+
+// A clock that was set back would keep a lease alive; the lock of its owner tells
+// that it is dead.
+func TestAClockSetBackKeepsNoClaimOfTheDead(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	deserted(t, o, "a")
+	o.Clock.(*clocktest.Manual).Advance(-time.Hour)
+	s := open(t, o)
+	if row, err := s.Queue(t.Context(), ref("a")); err != nil || row.State != controller.QueueDelayed {
+		t.Errorf("row %+v, %v; want one without a claim, due when it was due", row, err)
+	}
+	if _, err := s.RebuildQueue(t.Context()); err != nil { // who asks need not wait for the clock
+		t.Fatal(err)
+	}
+	if c := claim(t, s); c == nil {
+		t.Error("the key is not free")
+	}
+}
+
+// A clock that was set forward ends every lease: whoever worked can write nothing
+// any more, and the key is there for the next one at once.
+func TestAClockSetForwardLosesClaimsAndNoWork(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s := open(t, o)
+	put(t, s, "a")
+	c := claim(t, s)
+	o.Clock.(*clocktest.Manual).Advance(time.Hour)
+	if err := s.CheckApply(t.Context(), c); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("CheckApply = %v", err)
+	}
+	again := claim(t, s)
+	if again == nil || again.ConsecutiveErrors != 1 {
+		t.Fatalf("claim %+v", again)
+	}
+	if _, err := s.Finish(t.Context(), c, controller.Finish{Settle: true}); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Finish = %v", err)
+	}
+	if err := s.CheckApply(t.Context(), again); err != nil {
+		t.Error(err)
 	}
 }
 
