@@ -22,7 +22,8 @@ func (t *tx) continueChild(waiting runqueue.Row, next string) error {
 	return err
 }
 
-// giveBackChild lets a request wait again if its continuation never began.
+// giveBackChild lets a request wait again if its continuation never began. If it
+// was to be cancelled, it is over. The parent may have seen it run.
 func (t *tx) giveBackChild(continuation runqueue.Row) error {
 	if continuation.ChildOf == "" {
 		return nil
@@ -33,6 +34,14 @@ func (t *tx) giveBackChild(continuation runqueue.Row) error {
 	}
 	from := child
 	child.RunID, child.State = continuation.ContinuationOf, controller.RunWaiting
-	_, err = t.changeChild(from, child)
-	return err
+	if cancelled(continuation, &child) {
+		if _, err := t.cancelRun(child.RunID); err != nil {
+			return err
+		}
+	}
+	parent, err := t.changeChild(from, child)
+	if err != nil {
+		return err
+	}
+	return t.goOrWake(parent, controller.LaneEvent)
 }

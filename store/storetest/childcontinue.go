@@ -11,6 +11,7 @@ import (
 var childContinuationTests = []test{
 	{"the continuation of a waiting child is the child", childContinued},
 	{"a continuation that never began lets its child wait again", childContinuationUnborn},
+	{"a continuation that was cancelled before it began ends its child", childContinuationCancelled},
 	{"a continuation whose process died is taken up like every child", childContinuationDies},
 	{"a child that nobody waits for takes no answer", childContinuationRefused},
 }
@@ -70,10 +71,23 @@ func childContinuationUnborn(k *kit) {
 	k.must(k.Runs.AbandonRun(k.Context(), next, runqueue.Failed, "no bundle"))
 	equal(k, "request", k.children("a"), []controller.ChildRun{waiting})
 	equal(k, "pointer", k.get("a").Status.WorkflowRun.RunID, "run-1")
+	k.settle(k.claim("a")) // it may have seen it run
 	equal(k, "row", k.run("run-2").Status, runqueue.Failed)
 	k.wantLost(k.Runs.AbandonRun(k.Context(), next, runqueue.Failed, ""), lease.Released, lease.Gone)
 	_, err = k.continuation("run-3", "run-1")
 	k.must(err)
+}
+
+func childContinuationCancelled(k *kit) {
+	k.asking()
+	next, err := k.continuation("run-2", "run-1")
+	k.must(err)
+	equal(k, "deleted", k.requestDeletion("a").Deleted, false)
+	k.must(k.Runs.AbandonRun(k.Context(), next, runqueue.Failed, "no bundle"))
+	k.wantGone("a")
+	equal(k, "row", k.run("run-1").Status, runqueue.Cancelled)
+	_, err = k.continuation("run-3", "run-1")
+	wantKind[*runqueue.NotWaitingError](k, err)
 }
 
 func childContinuationDies(k *kit) {

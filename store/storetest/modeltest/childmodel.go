@@ -31,6 +31,8 @@ type modelRun struct {
 	claim   *runqueue.Claim
 	expires time.Duration
 	ended   bool
+	// continues is the run that waited for the answer that began this one.
+	continues *modelRun
 	// cancelled says that whoever has claimed it is to cancel it.
 	cancelled bool
 }
@@ -138,13 +140,19 @@ func (m *machine) takeRun(t *rapid.T) *modelRun {
 	return want
 }
 
-// drawRun takes a claim of a run that was once made, and reports whether it holds.
+// drawRun takes a run that was claimed once, mostly one whose claim holds.
 func (m *machine) drawRun(t *rapid.T) *modelRun {
-	var claimed []*modelRun
+	var claimed, live []*modelRun
 	for _, r := range m.runs {
 		if r.claim != nil {
 			claimed = append(claimed, r)
 		}
+		if !r.ended && m.running(r) {
+			live = append(live, r)
+		}
+	}
+	if len(live) > 0 && rapid.IntRange(0, 4).Draw(t, "any") > 0 {
+		return rapid.SampledFrom(live).Draw(t, "live run")
 	}
 	if len(claimed) == 0 {
 		t.Skip("no run was claimed yet")
@@ -154,21 +162,25 @@ func (m *machine) drawRun(t *rapid.T) *modelRun {
 
 // lost reports whether the claim of a run does not hold; the error must say so.
 func (m *machine) lost(t *rapid.T, r *modelRun, err error) bool {
-	return !wants[*lease.LostError](t, err, r.ended || !m.running(r))
+	return !unless[*lease.LostError](t, err, r.ended || !m.running(r))
 }
 
 func (m *machine) renewRun(t *rapid.T) {
 	r := m.drawRun(t)
-	if !m.lost(t, r, m.store(t).RenewRun(t.Context(), r.claim, renewed)) {
+	err := m.store(t).RenewRun(t.Context(), r.claim, renewed)
+	if !m.lost(t, r, err) {
+		must(t, err)
 		r.expires = m.now + renewed
 	}
 }
 
 func (m *machine) startChild(t *rapid.T) {
 	r := m.drawRun(t)
-	if m.lost(t, r, m.store(t).StartChild(t.Context(), r.claim)) {
+	err := m.store(t).StartChild(t.Context(), r.claim)
+	if m.lost(t, r, err) {
 		return
 	}
+	must(t, err)
 	if c := m.child(r); c != nil && c.state == controller.RunPending {
 		c.state = controller.RunRunning
 		if r.parent.shown == r.request {
@@ -184,9 +196,11 @@ func (m *machine) finishChild(t *rapid.T) {
 }
 
 func (m *machine) endRun(t *rapid.T, r *modelRun, state controller.RunState) {
-	if m.lost(t, r, m.store(t).FinishChild(t.Context(), r.claim, controller.ChildOutcome{State: state})) {
+	err := m.store(t).FinishChild(t.Context(), r.claim, controller.ChildOutcome{State: state})
+	if m.lost(t, r, err) {
 		return
 	}
+	must(t, err)
 	r.ended = true
 	if c := m.child(r); c != nil {
 		if c.state = state; r.cancelled && state != controller.RunSucceeded {
