@@ -171,6 +171,9 @@ type recorder struct {
 	serial  atomic.Int64
 	mu      sync.Mutex
 	history []porcupine.Operation
+	// still keeps time from passing during a call: a store looks at its clock at some
+	// moment of it, which the rules do not know.
+	still sync.RWMutex
 }
 
 // client is one goroutine of a history.
@@ -224,9 +227,13 @@ func (c *client) call(o operation) answer {
 	var err error
 	began := c.moments.Add(1)
 	if o.action == doAdvance {
+		c.still.Lock()
 		err = c.harness.Advance(c.place, o.by)
+		c.still.Unlock()
 	} else {
+		c.still.RLock()
 		a, claim, err = o.run(c.Context(), c.store, c.name)
+		c.still.RUnlock()
 	}
 	ended := c.moments.Add(1)
 	if err != nil {
