@@ -187,23 +187,27 @@ func TestFollowingEndsWithTheProcess(t *testing.T) {
 	}
 }
 
-// A run whose process was killed is interrupted before its claim has run out.
+// A run whose process was killed is interrupted before its claim has run out, and
+// where its row is not known.
 func TestARunWithoutAnOwnerIsInterrupted(t *testing.T) {
 	t.Parallel()
 	p := newPrinted(t)
-	standing := func(want runbundle.Status) {
+	standing := func(want, elsewhere runbundle.Status) {
 		t.Helper()
 		b, err := runbundle.Read(p.w.Dir())
 		p.must(err)
 		if got, err := standingOf(t.Context(), p.store, b); got != want || err != nil {
 			t.Errorf("it stands as %q, %v; want %q", got, err, want)
 		}
+		if got, err := standingOf(t.Context(), nil, b); got != elsewhere || err != nil {
+			t.Errorf("without a row it stands as %q, %v; want %q", got, err, elsewhere)
+		}
 	}
-	standing("")
+	standing("", "")
 	p.must(p.w.Close())
-	standing(host.StatusInterrupted)
+	standing(host.StatusInterrupted, host.StatusInterrupted)
 	p.must(p.store.ParkRun(t.Context(), p.claim, ""))
-	standing("parked")
+	standing("parked", host.StatusInterrupted)
 }
 
 func TestFollowingIsInterrupted(t *testing.T) {

@@ -99,9 +99,22 @@ func (a *App) wholeScreen() bool {
 	return ok && term.IsTerminal(int(in.Fd())) && a.Interactive() && a.o.Getenv("TERM") != "dumb"
 }
 
-// standingOf is how a run stands by its row, if its record does not tell the same.
-// A run of another project has no row here.
+// standingOf is how a run stands if its record does not tell: by its row, or because
+// no process runs it.
 func standingOf(ctx context.Context, s host.Store, b *runbundle.Bundle) (runbundle.Status, error) {
+	status, err := rowStanding(ctx, s, b)
+	if status != "" || err != nil || b.State.Status.Terminal() {
+		return status, err
+	}
+	if owned, err := runbundle.Owned(b.Dir); owned || err != nil {
+		return "", err
+	}
+	return host.StatusInterrupted, nil // the row shows it once the claim runs out
+}
+
+// rowStanding is what the row of a run tells beyond its bundle; a run of another
+// project has none here.
+func rowStanding(ctx context.Context, s host.Store, b *runbundle.Bundle) (runbundle.Status, error) {
 	if s == nil {
 		return "", nil
 	}
@@ -115,13 +128,7 @@ func standingOf(ctx context.Context, s host.Store, b *runbundle.Bundle) (runbund
 	if status := host.RunStatus(row, b.Summary()); status != statusOf(b) {
 		return runbundle.Status(status), nil
 	}
-	if b.State.Status.Terminal() {
-		return "", nil
-	}
-	if owned, err := runbundle.Owned(b.Dir); owned || err != nil {
-		return "", err
-	}
-	return host.StatusInterrupted, nil // the row shows it once the claim runs out
+	return "", nil
 }
 
 func (a *App) showLive(ctx context.Context, s host.Store, b *runbundle.Bundle, standing runbundle.Status, f viewFlags) error {
