@@ -61,7 +61,7 @@ var eventParts = []struct {
 	field string
 	write func(v any) string
 }{
-	{"outcome", plainly}, {"state", plainly}, {"durationMs", lasting("in")}, {"reason", named("reason")},
+	{"outcome", plainly}, {"state", plainly}, {"durationMs", lasting("took")}, {"reason", named("reason")},
 	{"requeueAfterMs", lasting("again in")}, {"effectKey", named("effect")}, {"requestKey", named("request")},
 	{"source", named("source")}, {"attempt", named("attempt")}, {"generation", named("generation")},
 	{"actor", named("by")}, {"externalRef", named("ref")}, {"error", plainly},
