@@ -13,7 +13,8 @@ func TestAnswers(t *testing.T) {
 	tests := []struct {
 		answer testkit.Answer
 		// first is the state of the effect after the first pass, made how often the
-		// door was opened by then, finally the state in the end.
+		// door was opened by then, finally the state in the end. Empty is an effect in
+		// doubt: the deadline frees the key, maybe before the late answer is recorded.
 		first   controller.EffectState
 		made    int
 		finally controller.EffectState
@@ -23,7 +24,7 @@ func TestAnswers(t *testing.T) {
 		{testkit.Unreachable, controller.EffectIndeterminate, 0, controller.EffectApplied},
 		{testkit.Refused, controller.EffectRejected, 0, controller.EffectRejected},
 		{testkit.Unsure, controller.EffectIndeterminate, 0, controller.EffectApplied},
-		{testkit.Hangs, controller.EffectIndeterminate, 0, controller.EffectApplied},
+		{testkit.Hangs, "", 0, controller.EffectApplied},
 	}
 	for _, test := range tests {
 		t.Run(string(test.answer), func(t *testing.T) {
@@ -33,7 +34,11 @@ func TestAnswers(t *testing.T) {
 			front := k.Apply("front", nil)
 			door.Answers(test.answer)
 			k.Pass()
-			front.WantEffects(test.first)
+			if test.first != "" {
+				front.WantEffects(test.first)
+			} else if state := front.Effects()[0].State; state.Final() {
+				t.Errorf("the effect is %s", state)
+			}
 			door.WantMade(t, "open", test.made)
 			k.Settle()
 			front.WantEffects(test.finally)
