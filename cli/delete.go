@@ -85,10 +85,7 @@ func (a *App) waitsFor(ctx context.Context, s controller.Store, r controller.Raw
 	case err != nil:
 		return nil, err
 	}
-	return controller.WaitsFor(controller.Situation{
-		Resource: p.resource, Queue: p.queue, Effects: p.effects, Children: p.children,
-		Loaded: a.known(p.resource.Metadata.Controller) == nil, Now: a.o.Clock.Now(),
-	}), nil
+	return controller.WaitsFor(a.situation(p)), nil
 }
 
 // awaitDeletion waits until the resource that was asked to go is gone.

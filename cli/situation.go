@@ -8,6 +8,14 @@ import (
 	"piworkflows/host"
 )
 
+// situation is what a picture tells for an explanation.
+func (a *App) situation(p picture) controller.Situation {
+	return controller.Situation{
+		Resource: p.resource, Queue: p.queue, Effects: p.effects, Children: p.children,
+		Loaded: a.known(p.resource.Metadata.Controller) == nil, Now: a.o.Clock.Now(),
+	}
+}
+
 // surroundings are what explanations of all resources of a project share.
 type surroundings struct {
 	app    *App
@@ -47,10 +55,8 @@ func (w *surroundings) explain(ctx context.Context, item controller.ListItem) (c
 
 func (w *surroundings) explainPicture(ctx context.Context, p picture) (controller.Explanation, error) {
 	ref := p.resource.Metadata.Ref()
-	s := controller.Situation{
-		Resource: p.resource, Queue: p.queue, Effects: p.effects, Children: p.children,
-		Loaded: w.app.known(ref.Controller) == nil, HostRuns: w.runs, Frozen: w.frozen, Now: w.app.o.Clock.Now(),
-	}
+	s := w.app.situation(p)
+	s.HostRuns, s.Frozen = w.runs, w.frozen
 	var err error
 	switch p.queue.State {
 	case controller.QueueClaimed:
