@@ -25,11 +25,30 @@ func (w *world) attempts() []string {
 	return all
 }
 
+func (w *world) expectAttempts(want ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.attempts()); diff != "" {
+		w.t.Errorf("attempts (-want +got):\n%s", diff)
+	}
+}
+
+func (w *world) freeze(reason string) {
+	w.t.Helper()
+	if _, err := w.store.Freeze(w.t.Context(), "ada", reason); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) unfreeze() {
+	w.t.Helper()
+	if _, err := w.store.Unfreeze(w.t.Context(), "ada", ""); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func TestEveryCallForAnEffectIsAnAttempt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	p.apply = applying(controller.Application{}, errors.New("cut off"))
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
 	w.once(m)
@@ -40,38 +59,28 @@ func TestEveryCallForAnEffectIsAnAttempt(t *testing.T) {
 	w.clock.Advance(2 * time.Second)
 	w.once(m)
 	want := []string{"apply indeterminate", "observe failed", "observe not_applied", "apply applied"}
-	if diff := cmp.Diff(want, w.attempts()); diff != "" {
-		t.Errorf("attempts (-want +got):\n%s", diff)
-	}
+	w.expectAttempts(want...)
 }
 
 // A freeze that comes before the first call leaves no attempt, one that comes
 // after an observation leaves the observation.
 func TestWhatAFreezeKeepsFromBeingCalledIsNoAttempt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
-	if _, err := w.store.Freeze(t.Context(), "ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	w.freeze("")
 	w.once(m)
 	if got := w.attempts(); len(got) > 0 {
 		t.Errorf("attempts = %v", got)
 	}
 	w.clock.Advance(time.Second)
 	w.once(m)
-	if diff := cmp.Diff([]string{"observe not_applied"}, w.attempts()); diff != "" {
-		t.Errorf("attempts (-want +got):\n%s", diff)
-	}
+	w.expectAttempts("observe not_applied")
 }
 
 func TestAVerdictOutlivesAFreeze(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	p.apply = applying(controller.Application{}, errors.New("cut off"))
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
 	w.once(m)
@@ -79,27 +88,19 @@ func TestAVerdictOutlivesAFreeze(t *testing.T) {
 	if _, err := w.store.ResolveEffect(t.Context(), ref("k"), verdict); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.store.Freeze(t.Context(), "ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	w.freeze("")
 	w.once(m)
-	if _, err := w.store.Unfreeze(t.Context(), "ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	w.unfreeze()
 	p.apply = nil
 	p.calls()
 	w.once(m)
-	if diff := cmp.Diff([]string{"apply e"}, p.calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	p.expectCalls(t, "apply e")
 }
 
 func TestAnAdoptedEffectIsLookedForFirst(t *testing.T) {
 	t.Parallel()
 	for _, there := range []bool{true, false} {
-		w := newWorld(t)
-		w.put("k", `1`)
-		p := newProvider()
+		w, p := newEffectWorld(t)
 		p.there["e"] = there
 		e := p.effect("e")
 		e.Adopt = true
@@ -119,9 +120,7 @@ func TestAnAdoptedEffectIsLookedForFirst(t *testing.T) {
 
 func TestAnEffectWithoutApplyIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	e := p.effect("e")
 	e.Apply = nil
 	own := p.effect("own")
@@ -132,9 +131,7 @@ func TestAnEffectWithoutApplyIsWaitedFor(t *testing.T) {
 		return ensuring(e)(ctx, pass, r)
 	}))
 	w.once(m)
-	if diff := cmp.Diff([]string{"apply own", "observe e"}, p.calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	p.expectCalls(t, "apply own", "observe e")
 	w.once(m)
 	w.expectQueue("k", controller.QueueDelayed, controller.UnsettledDelay, 0)
 	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonEffectUnsettled) {
@@ -148,9 +145,7 @@ func TestAnEffectWithoutApplyIsWaitedFor(t *testing.T) {
 
 func TestASecondApplyNamesTheEffect(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	w.once(w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
 		if _, err := pass.Effects.Ensure(ctx, p.effect("a")); err != nil {
 			t.Errorf("first Ensure = %v", err)

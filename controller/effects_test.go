@@ -28,9 +28,7 @@ func (w *world) effect() controller.EffectRecord {
 
 func TestAnEffectIsRecordedCheckedAppliedAndRecordedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	p.note = w.store.Note
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
 	w.once(m)
@@ -80,9 +78,7 @@ func TestApplyAnswers(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.put("k", `1`)
-			p := newProvider()
+			w, p := newEffectWorld(t)
 			p.apply = test.apply
 			w.once(w.manager(nil, define(ensuring(p.effect("e")))))
 			if got := w.effect(); got.State != test.state || got.Error != test.says && !strings.Contains(got.Error, test.says) {
@@ -143,9 +139,7 @@ func TestAChangeInDoubtIsTriedAgainWithBackoff(t *testing.T) {
 
 func TestAChangeInDoubtKeepsALongerDelayAndTheStatus(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	p.apply = applying(controller.Application{}, errors.New("cut off"))
 	w.once(w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
 		_, err := pass.Effects.Ensure(ctx, p.effect("e"))
@@ -196,9 +190,7 @@ func TestAnUnfinishedEffectIsObservedFirst(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.put("k", `1`)
-			p := newProvider()
+			w, p := newEffectWorld(t)
 			p.apply = applying(controller.Application{}, errors.New("cut off"))
 			m := w.manager(nil, define(ensuring(p.effect("e"))))
 			w.once(m)
@@ -225,9 +217,7 @@ func TestAnUnfinishedEffectIsObservedFirst(t *testing.T) {
 
 func TestASettledPassWithAnUnfinishedEffectComesBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	p.apply = applying(controller.Application{}, errors.New("cut off"))
 	ensure := true
 	m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, r controller.Raw) (controller.RawResult, error) {
@@ -248,9 +238,7 @@ func TestASettledPassWithAnUnfinishedEffectComesBack(t *testing.T) {
 
 func TestALostReceiptIsObservedAndNotAppliedAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
 	w.store.Fail("FinishEffect", 1, errors.New("disk full"))
 	w.once(m)
@@ -260,9 +248,7 @@ func TestALostReceiptIsObservedAndNotAppliedAgain(t *testing.T) {
 	w.expectQueue("k", controller.QueueDelayed, time.Second, 1)
 	w.clock.Advance(time.Second)
 	w.once(m)
-	if diff := cmp.Diff([]string{"apply e", "observe e"}, p.calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	p.expectCalls(t, "apply e", "observe e")
 	if got := w.effect(); got.State != controller.EffectApplied || got.ExternalRef != "seen" {
 		t.Errorf("record = %+v", got)
 	}
@@ -283,9 +269,7 @@ func TestAnEffectKeyMeansOneThing(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.differs, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.put("k", `1`)
-			p := newProvider()
+			w, p := newEffectWorld(t)
 			e := p.effect("e")
 			var err error
 			m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
@@ -312,9 +296,7 @@ func TestAnEffectKeyMeansOneThing(t *testing.T) {
 // ever, and its resource could never be deleted.
 func TestAnEffectOfAnEarlierGenerationIsBroughtToItsEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	e := p.effect("e")
 	m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, r controller.Raw) (controller.RawResult, error) {
 		_, err := pass.Effects.Ensure(ctx, e)
@@ -326,9 +308,7 @@ func TestAnEffectOfAnEarlierGenerationIsBroughtToItsEnd(t *testing.T) {
 	w.put("k", `2`)
 	e.Generation = 1
 	w.once(m)
-	if diff := cmp.Diff([]string{"observe e"}, p.calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	p.expectCalls(t, "observe e")
 	if got := w.effect(); got.State != controller.EffectApplied || got.Generation != 1 {
 		t.Errorf("record = %+v", got)
 	}
@@ -340,9 +320,7 @@ func TestAnEffectOfAnEarlierGenerationIsBroughtToItsEnd(t *testing.T) {
 
 func TestAPassAppliesOneEffect(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	m := w.manager(nil, define(ensuring(p.effect("a"), p.effect("b"))))
 	for i, want := range [][]string{{"apply a"}, {"apply b"}, nil} {
 		w.once(m)
@@ -362,9 +340,7 @@ func TestAPassAppliesOneEffect(t *testing.T) {
 
 func TestASecondApplyIsRefusedByName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	first := true
 	m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
 		if first {
@@ -403,9 +379,7 @@ func TestASecondApplyIsRefusedByName(t *testing.T) {
 
 func TestEnsureFromTwoGoroutinesAppliesOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	w.once(w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
 		var group sync.WaitGroup
 		for _, key := range []string{"a", "b", "a", "b"} {
@@ -425,9 +399,7 @@ func TestEnsureFromTwoGoroutinesAppliesOnce(t *testing.T) {
 
 func TestNothingIsAppliedOnceTheClaimIsGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	p.apply = applying(controller.Application{}, errors.New("cut off"))
 	answers := make(chan error, 2)
 	m := w.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
@@ -447,16 +419,12 @@ func TestNothingIsAppliedOnceTheClaimIsGone(t *testing.T) {
 	if err := <-answers; !errors.Is(err, lease.ErrLost) {
 		t.Errorf("Ensure = %v", err)
 	}
-	if diff := cmp.Diff([]string{"observe e"}, p.calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	p.expectCalls(t, "observe e")
 }
 
 func TestEnsureAfterThePassIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	var kept *controller.Pass
 	w.once(w.manager(nil, define(func(_ context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
 		kept = pass
@@ -510,13 +478,9 @@ func TestEnsureRefusesBeforeItRecords(t *testing.T) {
 
 func TestNothingIsAppliedInAFrozenProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
-	if _, err := w.store.Freeze(t.Context(), "ada", "incident"); err != nil {
-		t.Fatal(err)
-	}
+	w.freeze("incident")
 	w.once(m)
 	w.expectQueue("k", controller.QueueDelayed, time.Second, 0)
 	if got := w.lastEvent("k", controller.EventFinished)["reason"]; got != string(controller.ReasonFrozenProject) {
@@ -524,12 +488,8 @@ func TestNothingIsAppliedInAFrozenProject(t *testing.T) {
 	}
 	w.clock.Advance(time.Second)
 	w.once(m) // it looks, and does no more
-	if diff := cmp.Diff([]string{"observe e"}, p.calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-	if _, err := w.store.Unfreeze(t.Context(), "ada", ""); err != nil {
-		t.Fatal(err)
-	}
+	p.expectCalls(t, "observe e")
+	w.unfreeze()
 	w.once(m)
 	if got := w.effect().State; got != controller.EffectApplied {
 		t.Errorf("after the freeze the effect is %s", got)
@@ -538,9 +498,7 @@ func TestNothingIsAppliedInAFrozenProject(t *testing.T) {
 
 func TestAVerdictOfNotAppliedSparesTheObservation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.put("k", `1`)
-	p := newProvider()
+	w, p := newEffectWorld(t)
 	p.apply = applying(controller.Application{}, errors.New("cut off"))
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
 	w.once(m)
@@ -551,9 +509,7 @@ func TestAVerdictOfNotAppliedSparesTheObservation(t *testing.T) {
 	}
 	p.apply = nil
 	w.once(m)
-	if diff := cmp.Diff([]string{"apply e"}, p.calls()); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	p.expectCalls(t, "apply e")
 	if got := w.effect().State; got != controller.EffectApplied {
 		t.Errorf("state %s", got)
 	}

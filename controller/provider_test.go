@@ -4,6 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"piworkflows/controller"
 )
@@ -22,6 +25,14 @@ type provider struct {
 }
 
 func newProvider() *provider { return &provider{there: map[string]bool{}, note: func(string) {}} }
+
+// newEffectWorld makes a world with the resource k and a provider for its effects.
+func newEffectWorld(t *testing.T) (*world, *provider) {
+	t.Helper()
+	w := newWorld(t)
+	w.put("k", `1`)
+	return w, newProvider()
+}
 
 // effect is one change of the provider, with the key as its request.
 func (p *provider) effect(key string) controller.Effect {
@@ -67,6 +78,14 @@ func (p *provider) calls() []string {
 	log := slices.Clone(p.log)
 	p.log = nil
 	return log
+}
+
+// expectCalls compares the calls since the last look.
+func (p *provider) expectCalls(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, p.calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
 }
 
 // ensuring makes a body that ensures effects in order and settles.
