@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"piworkflows/clock"
+	"piworkflows/internal/canonical"
 )
 
 // The two texts that every step needs are put together by hand: encoding/json
@@ -97,11 +98,9 @@ func appendTime(to []byte, t Time) []byte {
 
 // appendText adds a string.
 func appendText(to []byte, text string) []byte {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return append(to, textOf(text)...)
-		}
+	to, plain := canonical.AppendPlain(to, text)
+	if plain {
+		return to
 	}
-	to = append(append(to, '"'), text...)
-	return append(to, '"')
+	return append(to, textOf(text)...)
 }

@@ -28,10 +28,8 @@ func (o *object) name(name string) {
 // string adds a member; names are plain text.
 func (o *object) string(name, value string) {
 	o.name(name)
-	if isPlain(value) {
-		o.text = append(o.text, '"')
-		o.text = append(o.text, value...)
-		o.text = append(o.text, '"')
+	var plain bool
+	if o.text, plain = canonical.AppendPlain(o.text, value); plain {
 		return
 	}
 	quoted, err := canonical.Marshal(value)
@@ -64,14 +62,4 @@ func (o *object) done() (json.RawMessage, error) {
 		return json.RawMessage("{}"), o.err
 	}
 	return append(o.text, '}'), o.err
-}
-
-// isPlain reports whether a text is its own JSON between quotes.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
 }
