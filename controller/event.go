@@ -61,7 +61,8 @@ const (
 	// EventFrozen and EventUnfrozen, of the project: actor, reason?.
 	EventFrozen   EventType = "effects_frozen"
 	EventUnfrozen EventType = "effects_unfrozen"
-	// EventDelivered is recorded for a key that a source woke: source.
+	// EventDelivered is recorded for a key that a source woke: source, deliveryId?,
+	// note?.
 	EventDelivered EventType = "source_delivered"
 )
 

@@ -30,6 +30,8 @@ const (
 	MaxFinalizers = 32
 	// MaxDeliveryKeys bounds the keys of one delivery.
 	MaxDeliveryKeys = 10_000
+	// MaxDeliveryNote cuts the note of a delivery, in characters.
+	MaxDeliveryNote = 500
 )
 
 // Defaults of passes and queues.

@@ -6,7 +6,7 @@ import (
 )
 
 // Observer hears what a Manager does, and what the host around it does with
-// child runs: it is there for logs and metrics. Observe is called from many
+// child runs and sources: it is there for logs and metrics. Observe is called from many
 // goroutines, for one pass in order, and the work waits for it: it must return
 // at once, and must neither block nor panic. Records tell, they never decide;
 // what must not be lost is in the events of the store.
@@ -27,8 +27,9 @@ func (l Observers) Observe(r Record) {
 }
 
 // Record is something that happened: PassStarted, PassEnded, PassAbandoned,
-// PassReturned, EffectChanged, ChildChanged, ChildLost or StoreFailed. There may
-// be more of them later; an Observer passes over what it does not know.
+// PassReturned, EffectChanged, ChildChanged, ChildLost, StoreFailed, SourceChanged,
+// SourceDelivered, SourceRefused or SourceFailed. There may be more of them later;
+// an Observer passes over what it does not know.
 type Record interface {
 	// level, message and attributes are what a log says of it.
 	level() slog.Level

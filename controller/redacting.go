@@ -58,6 +58,18 @@ func (s redacting) Put(ctx context.Context, p Put) (PutResult, error) {
 	return s.Store.Put(ctx, p)
 }
 
+// Deliver implements Store.
+func (s redacting) Deliver(ctx context.Context, owner string, d Delivery) (DeliveryResult, error) {
+	if err := secret.CheckText("delivery ID", d.ID); err != nil {
+		return DeliveryResult{}, err
+	}
+	if err := secret.CheckText("cursor of a source", d.Cursor); err != nil {
+		return DeliveryResult{}, err
+	}
+	d.Note = secret.Redact(d.Note)
+	return s.Store.Deliver(ctx, owner, d)
+}
+
 // Finish implements Store.
 func (s redacting) Finish(ctx context.Context, c *Claim, f Finish) (Finished, error) {
 	return s.Store.Finish(ctx, c, f.redacted())

@@ -15,7 +15,7 @@ type Registry struct {
 
 // NewRegistry checks definitions and finds them by name. The error joins every
 // problem: missing or invalid names, a name twice, no Reconcile, negative
-// limits, source names that are invalid or not unique.
+// limits, source names that are invalid or not unique, what a SourceChecker finds.
 func NewRegistry(defs ...*Definition) (*Registry, error) {
 	r := &Registry{byName: make(map[string]*Definition, len(defs))}
 	var problems []error
@@ -92,6 +92,11 @@ func (d *Definition) checkSources() []error {
 			problems = append(problems, fmt.Errorf("controller %.80q: two sources are named %.80q: rename one", d.Name, s.Name()))
 		}
 		seen[s.Name()] = true
+		if c, ok := s.(SourceChecker); ok {
+			if err := c.Check(d.Name); err != nil {
+				problems = append(problems, fmt.Errorf("controller %.80q: source %.80q: %w", d.Name, s.Name(), err))
+			}
+		}
 	}
 	return problems
 }

@@ -17,10 +17,15 @@ type source string
 
 func (s source) Name() string { return string(s) }
 
-func (source) Run(ctx context.Context, _ string, _ controller.Deliver) error {
+func (source) Run(ctx context.Context, _ controller.Intake) error {
 	<-ctx.Done()
 	return nil
 }
+
+// wrong is a source with a mistake in it.
+type wrong struct{ source }
+
+func (wrong) Check(owner string) error { return errors.New(owner + " cannot have it") }
 
 func TestRegistryFindsDefinitions(t *testing.T) {
 	t.Parallel()
@@ -62,7 +67,8 @@ func TestRegistryNamesEveryProblem(t *testing.T) {
 		&controller.Definition{Name: "empty"},
 		controller.Define("limits", plain[spec, status]{}, controller.WithTimeout(-time.Second), controller.WithConcurrency(-1),
 			controller.WithResync(-1)),
-		controller.Define("sources", plain[spec, status]{}, controller.WithSources(source("s"), source("s"), source(""), nil)),
+		controller.Define("sources", plain[spec, status]{}, controller.WithSources(source("s"), source("s"), source(""), nil,
+			wrong{"w"})),
 	)
 	if err == nil {
 		t.Fatal("accepted")
@@ -70,6 +76,7 @@ func TestRegistryNamesEveryProblem(t *testing.T) {
 	for _, want := range []string{
 		"definition 0 is nil", `controller name "Upper"`, `two definitions are named "twice"`, `"empty": no Reconcile`,
 		"timeout -1s is negative", "concurrency -1 is negative", "resync -1ns is negative", `two sources are named "s"`, `source name ""`, "source 3 is nil",
+		`source "w": sources cannot have it`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q in:\n%v", want, err)

@@ -200,17 +200,17 @@ type flaky struct {
 
 func (*flaky) Name() string { return "flaky" }
 
-func (f *flaky) Run(ctx context.Context, cursor string, deliver controller.Deliver) error {
+func (f *flaky) Run(ctx context.Context, in controller.Intake) error {
 	select {
-	case f.cursors <- cursor:
+	case f.cursors <- in.Cursor:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if cursor != "" {
+	if in.Cursor != "" {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	r, err := deliver(ctx, controller.Delivery{ID: "1", Cursor: "after-k", Keys: []string{"k", "unknown"}})
+	r, err := in.Deliver(ctx, controller.Delivery{ID: "1", Cursor: "after-k", Keys: []string{"k", "unknown"}})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -12,18 +11,22 @@ import (
 	"piworkflows/controller"
 )
 
-// The delay before a source that ended is started again doubles up to a bound.
+// The delay before a source that ended is started again doubles up to a bound. One
+// that ran longer than the bound begins with the shortest delay again.
 const (
 	sourceRetryBase = time.Second
 	sourceRetryMax  = time.Minute
 )
+
+// errSourceEnded is the error of a source that returned none.
+var errSourceEnded = errors.New("the source ended without an error and without being asked to")
 
 // sources runs every source of the loaded controllers until ctx ends.
 type sources struct {
 	store       Store
 	controllers *controller.Registry
 	clock       clock.Clock
-	log         *slog.Logger
+	records     controller.Observer
 }
 
 func (s sources) run(ctx context.Context) {
@@ -35,52 +38,66 @@ func (s sources) run(ctx context.Context) {
 			continue
 		}
 		for _, source := range def.Sources {
-			active.Go(func() { s.supervise(ctx, name, source) })
+			info := controller.SourceInfo{Controller: name, Source: source.Name()}
+			active.Go(func() { s.supervise(ctx, source, newMeter(info, s.clock, s.records)) })
 		}
 	}
 }
 
-// supervise keeps one source running: one that fails is started again with a
+// supervise keeps one source running: one that ends is started again with a
 // growing delay and never takes the host down.
-func (s sources) supervise(ctx context.Context, owner string, source controller.Source) {
-	log := s.log.With("controller", owner, "source", source.Name())
+func (s sources) supervise(ctx context.Context, source controller.Source, m *meter) {
 	delay := sourceRetryBase
 	for ctx.Err() == nil {
 		started := s.clock.Now()
-		err := s.once(ctx, owner, source)
+		err := s.once(ctx, source, m)
 		if ctx.Err() != nil {
-			return
+			break
 		}
 		if s.clock.Now().Sub(started) > sourceRetryMax {
 			delay = sourceRetryBase
 		}
-		withStack(log, err).Error("the source ended and starts again", "error", err, "in", delay)
+		m.ended(err)
+		m.restarting(delay)
 		_ = clock.Sleep(ctx, s.clock, delay)
 		delay = min(2*delay, sourceRetryMax)
 	}
+	m.enter(controller.SourceStopped, "")
 }
 
-// once runs a source to its end; a panic is one, too.
-func (s sources) once(ctx context.Context, owner string, source controller.Source) (err error) {
+// once runs a source to its end, which is an error whatever it was.
+func (s sources) once(ctx context.Context, source controller.Source, m *meter) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = &controller.PanicError{In: "source " + source.Name(), Value: value, Stack: debug.Stack()}
 		}
 	}()
-	cursor, err := s.store.SourceCursor(ctx, owner, source.Name())
+	cursor, err := s.store.SourceCursor(ctx, m.info.Controller, m.info.Source)
 	if err != nil {
 		return err
 	}
-	return source.Run(ctx, cursor, func(ctx context.Context, d controller.Delivery) (controller.DeliveryResult, error) {
-		d.Source = source.Name()
-		return s.store.Deliver(ctx, owner, d)
+	m.enter(controller.SourceRunning, "")
+	err = source.Run(ctx, controller.Intake{
+		Cursor: cursor, Clock: s.clock, Feed: s.store,
+		Deliver: s.deliver(m), Refused: m.refused, Failed: m.failed, Degraded: m.degraded,
 	})
+	if err == nil {
+		err = errSourceEnded
+	}
+	return err
 }
 
-// withStack adds the place of a panic to a log.
-func withStack(log *slog.Logger, err error) *slog.Logger {
-	if thrown, ok := errors.AsType[*controller.PanicError](err); ok {
-		return log.With("stack", string(thrown.Stack))
+// deliver is the way in of one source.
+func (s sources) deliver(m *meter) controller.Deliver {
+	return func(ctx context.Context, d controller.Delivery) (controller.DeliveryResult, error) {
+		d.Source = m.info.Source
+		r, err := s.store.Deliver(ctx, m.info.Controller, d)
+		switch {
+		case err == nil:
+			m.delivered(r)
+		case ctx.Err() == nil:
+			m.undelivered(err)
+		}
+		return r, err
 	}
-	return log
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"piworkflows/controller"
+	"piworkflows/internal/limit"
 )
 
 // maxCursor bounds the cursor of a source, and maxDeliveryID the ID of a
@@ -73,8 +74,10 @@ func (t *tx) moveCursor(name string, d controller.Delivery) error {
 func (t *tx) wakeAll(name string, d controller.Delivery) (controller.DeliveryResult, error) {
 	var result controller.DeliveryResult
 	payload := struct {
-		Source string `json:"source"`
-	}{d.Source}
+		Source     string `json:"source"`
+		DeliveryID string `json:"deliveryId,omitempty"`
+		Note       string `json:"note,omitempty"`
+	}{d.Source, d.ID, limit.Text(d.Note, controller.MaxDeliveryNote)}
 	for _, key := range d.Keys {
 		ref := controller.Ref{Controller: name, Key: key}
 		_, err := t.wake(ref, controller.LaneEvent)

@@ -9,6 +9,7 @@ import (
 var sourceTests = []test{
 	{"a delivery wakes its keys", deliveryWakes},
 	{"a delivery comes once", deliveryOnce},
+	{"a delivery tells what happened", deliveryTells},
 	{"a cursor belongs to its source", deliveryCursor},
 	{"deliveries refuse what is over a limit", deliveryRefuses},
 }
@@ -57,6 +58,14 @@ func deliveryOnce(k *kit) {
 	for range 2 {
 		equal(k, "without an ID", k.deliver(d), controller.DeliveryResult{Enqueued: 1})
 	}
+}
+
+func deliveryTells(k *kit) {
+	k.settle(k.started("a"))
+	k.deliver(controller.Delivery{ID: "d1", Note: strings.Repeat("ö", controller.MaxDeliveryNote+1), Keys: []string{"a"}})
+	equal(k, "payload", k.lastEvent("a", controller.EventDelivered), map[string]any{
+		"source": "webhook", "deliveryId": "d1", "note": strings.Repeat("ö", controller.MaxDeliveryNote-1) + "…",
+	})
 }
 
 func deliveryCursor(k *kit) {

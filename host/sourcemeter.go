@@ -1,0 +1,123 @@
+package host
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+	"piworkflows/internal/limit"
+)
+
+// meter keeps the status of one source and tells of what changes it.
+type meter struct {
+	info    controller.SourceInfo
+	clock   clock.Clock
+	records controller.Observer
+
+	mu     sync.Mutex
+	status controller.SourceStatus
+	// told is the last error of a delivery: a source that ends with it has not
+	// failed twice.
+	told error
+}
+
+func newMeter(info controller.SourceInfo, c clock.Clock, records controller.Observer) *meter {
+	return &meter{info: info, clock: c, records: records, status: controller.SourceStatus{SourceInfo: info}}
+}
+
+// change applies f under the lock, at the present time.
+func (m *meter) change(f func(s *controller.SourceStatus, now time.Time)) time.Time {
+	now := m.clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f(&m.status, now)
+	return now
+}
+
+func (m *meter) enter(state controller.SourceState, reason string) {
+	reason = limit.Text(reason, controller.MaxMessage)
+	m.change(func(s *controller.SourceStatus, now time.Time) {
+		s.State, s.Since, s.Reason, s.NextStartAt = state, now, reason, nil
+	})
+	m.records.Observe(controller.SourceChanged{SourceInfo: m.info, State: state, Reason: reason})
+}
+
+func (m *meter) restarting(after time.Duration) {
+	m.change(func(s *controller.SourceStatus, now time.Time) {
+		next := now.Add(after)
+		s.State, s.Since, s.Reason, s.NextStartAt = controller.SourceRestarting, now, "", &next
+		s.Restarts++
+	})
+	m.records.Observe(controller.SourceChanged{SourceInfo: m.info, State: controller.SourceRestarting, After: after})
+}
+
+// degraded is Intake.Degraded. That it is so already is no news.
+func (m *meter) degraded(reason string) {
+	m.mu.Lock()
+	same := m.status.Reason == limit.Text(reason, controller.MaxMessage)
+	m.mu.Unlock()
+	switch {
+	case same:
+	case reason == "":
+		m.enter(controller.SourceRunning, "")
+	default:
+		m.enter(controller.SourceDegraded, reason)
+	}
+}
+
+// refused is Intake.Refused.
+func (m *meter) refused(reason string) {
+	reason = limit.Text(reason, controller.MaxMessage)
+	now := m.change(func(s *controller.SourceStatus, now time.Time) {
+		s.Refused++
+		s.LastSeenAt, s.LastRefusal, s.LastRefusalAt = &now, reason, &now
+	})
+	m.records.Observe(controller.SourceRefused{SourceInfo: m.info, Reason: reason, At: now})
+}
+
+// undelivered counts a delivery that the store did not take.
+func (m *meter) undelivered(err error) {
+	m.mu.Lock()
+	m.told = err
+	m.mu.Unlock()
+	m.failed(err)
+}
+
+// ended counts the error that a source ended with.
+func (m *meter) ended(err error) {
+	m.mu.Lock()
+	told := m.told
+	m.told = nil
+	m.mu.Unlock()
+	if told == nil || !errors.Is(err, told) {
+		m.failed(err)
+	}
+}
+
+// failed is Intake.Failed.
+func (m *meter) failed(err error) {
+	if err == nil {
+		return
+	}
+	m.change(func(s *controller.SourceStatus, now time.Time) {
+		s.Errors++
+		s.LastError, s.LastErrorAt = limit.Text(err.Error(), controller.MaxError), &now
+	})
+	m.records.Observe(controller.SourceFailed{SourceInfo: m.info, Err: err})
+}
+
+func (m *meter) delivered(r controller.DeliveryResult) {
+	now := m.change(func(s *controller.SourceStatus, now time.Time) {
+		s.LastSeenAt = &now
+		if r.Duplicate {
+			s.Duplicates++
+			return
+		}
+		s.Deliveries++
+		s.Enqueued += int64(r.Enqueued)
+		s.Unknown += int64(r.Unknown)
+	})
+	m.records.Observe(controller.SourceDelivered{SourceInfo: m.info, Result: r, At: now})
+}
