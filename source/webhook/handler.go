@@ -1,0 +1,243 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+)
+
+// errTimeUp ends a request whose time is over, errStopping one that a stop of the
+// source cut off.
+var (
+	errTimeUp   = errors.New("the time for the request is over")
+	errStopping = errors.New("the source stops")
+)
+
+// serve answers one request.
+func (s *Source) serve(w http.ResponseWriter, r *http.Request) {
+	l := s.gate.enter()
+	if l == nil {
+		refuse(w, errClosed)
+		return
+	}
+	defer l.leave()
+	ctx, cancel := l.during(r.Context(), s.options.Timeout)
+	defer cancel()
+	result, err := s.receive(ctx, l, w, r.WithContext(ctx))
+	no, refused := errors.AsType[*refusal](err)
+	if !refused {
+		reply(w, http.StatusOK, accepted{Duplicate: result.Duplicate, Enqueued: result.Enqueued, Unknown: result.Unknown})
+		return
+	}
+	l.count(no)
+	refuse(w, no)
+}
+
+// during is the context of a request: it ends with its time and with the source.
+func (l *life) during(request context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	limited, release := clock.WithTimeoutCause(request, l.in.Clock, timeout, errTimeUp)
+	ctx, cancel := context.WithCancelCause(limited)
+	stop := context.AfterFunc(l.ctx, func() { cancel(errStopping) })
+	return ctx, func() {
+		stop()
+		cancel(context.Canceled)
+		release()
+	}
+}
+
+// count tells the operator: what is wrong on our side is a failure, all else was
+// refused. A delivery that the store did not take is counted there.
+func (l *life) count(no *refusal) {
+	switch {
+	case no.cause == nil:
+		l.in.Refused(no.code + ": " + no.message)
+	case no.code != errStore.code:
+		l.in.Failed(no.cause)
+	}
+}
+
+// receive takes a request step by step: what costs little and refuses much comes
+// first, and nothing is done for a body before its signature is right.
+func (s *Source) receive(
+	ctx context.Context, l *life, w http.ResponseWriter, r *http.Request,
+) (result controller.DeliveryResult, err error) {
+	e, err := s.envelope(l, r)
+	if err != nil {
+		return result, err
+	}
+	if !l.place() {
+		return result, errBusy
+	}
+	defer l.free()
+	body, err := s.body(ctx, w, r)
+	if err != nil {
+		return result, err
+	}
+	if err := s.verify(ctx, l, e, body); err != nil {
+		return result, err
+	}
+	payload, err := unwrap(r.Header.Get("Content-Type"), body)
+	if err != nil || e.Trial {
+		return result, err
+	}
+	keys, err := s.keys(ctx, Event{Type: e.Type, ID: e.ID, Payload: payload, ReceivedAt: l.in.Clock.Now()})
+	if err != nil || len(keys) == 0 {
+		return result, err
+	}
+	result, err = l.in.Deliver(ctx, controller.Delivery{ID: e.ID, Keys: keys, Note: e.Type})
+	if err != nil {
+		return result, errStore.because(err)
+	}
+	return result, nil
+}
+
+// envelope reads the headers.
+func (s *Source) envelope(l *life, r *http.Request) (Envelope, error) {
+	if r.Method != http.MethodPost {
+		return Envelope{}, errMethod
+	}
+	e, err := s.options.Format.Read(r.Header)
+	switch {
+	case errors.Is(err, errNoSignature):
+		return e, errSignature
+	case err != nil:
+		return e, errHeaders.saying(err.Error())
+	case s.options.Format.Window > 0 && l.in.Clock.Now().Sub(e.SentAt).Abs() > s.options.Format.Window:
+		return e, errTime
+	case r.ContentLength > int64(s.options.MaxBody):
+		return e, errSize
+	default:
+		return e, nil
+	}
+}
+
+// body reads the body until the time is over: then the connection gives up what it
+// waits for.
+func (s *Source) body(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	connection := http.NewResponseController(w)
+	defer context.AfterFunc(ctx, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })()
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.options.MaxBody)))
+	if err == nil {
+		return body, nil
+	}
+	_, over := errors.AsType[*http.MaxBytesError](err)
+	switch cause := context.Cause(ctx); {
+	case over:
+		return nil, errSize
+	case errors.Is(cause, errTimeUp):
+		return nil, errSlow
+	case errors.Is(cause, errStopping):
+		return nil, errClosed
+	default:
+		return nil, errBody
+	}
+}
+
+// verify checks the signature with the secrets that there are.
+func (s *Source) verify(ctx context.Context, l *life, e Envelope, body []byte) error {
+	var keys [][]byte
+	var missing error
+	for _, ref := range s.options.Secrets {
+		value, err := ref.Resolve(ctx)
+		key := []byte(value)
+		if err == nil && s.options.Format.Key != nil {
+			key, err = s.options.Format.Key(value)
+		}
+		if err != nil {
+			missing = errors.Join(missing, err)
+			continue
+		}
+		keys = append(keys, key)
+	}
+	switch {
+	case e.signedWith(keys, body):
+		if missing != nil {
+			l.in.Failed(missing) // the other secret does for now
+		}
+		return nil
+	case missing != nil:
+		return errSecret.because(missing)
+	default:
+		return errSignature
+	}
+}
+
+// unwrap returns the JSON of a body.
+func unwrap(contentType string, body []byte) (json.RawMessage, error) {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return nil, errMedia
+	}
+	switch kind {
+	case "application/json":
+	case "application/x-www-form-urlencoded":
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return nil, errBody
+		}
+		body = []byte(form.Get("payload"))
+	default:
+		return nil, errMedia
+	}
+	if !json.Valid(body) {
+		return nil, errBody
+	}
+	return body, nil
+}
+
+// keys asks the mapping.
+func (s *Source) keys(ctx context.Context, e Event) ([]string, error) {
+	keys, err := s.options.Keys.guarded(ctx, e)
+	_, panicked := errors.AsType[*controller.PanicError](err)
+	switch {
+	case panicked:
+		return nil, errPanic.because(err)
+	case err != nil:
+		return nil, errMapping.because(err)
+	case len(keys) > controller.MaxDeliveryKeys:
+		return nil, errMapping.because(&controller.LimitError{
+			What: "the list of keys of a webhook", Limit: controller.MaxDeliveryKeys, Size: len(keys), Unit: "keys",
+		})
+	default:
+		return keys, nil
+	}
+}
+
+// accepted is the answer to a delivery that was taken.
+type accepted struct {
+	Duplicate bool `json:"duplicate"`
+	Enqueued  int  `json:"enqueued"`
+	Unknown   int  `json:"unknown"`
+}
+
+// refuse answers anything but 2xx.
+func refuse(w http.ResponseWriter, no *refusal) {
+	if no.wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(no.wait))
+	}
+	if no.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", http.MethodPost)
+	}
+	reply(w, no.status, map[string]any{"error": map[string]string{"code": no.code, "message": no.message}})
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // who does not read the answer asks again
+}
