@@ -77,6 +77,7 @@ var codes = map[string]int{
 	"version_conflict":   exitConflict,
 	"being_deleted":      exitConflict,
 	"host_running":       exitConflict,
+	"listen_unguarded":   exitUsage,
 	"claim_lost":         exitConflict,
 	"effect_conflict":    exitConflict,
 	"effect_not_found":   exitNotFound,

@@ -12,6 +12,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/host"
+	"piworkflows/secret"
 	"piworkflows/view"
 )
 
@@ -20,6 +21,9 @@ type hostFlags struct {
 	once      bool
 	keep      keepFlags
 	logFormat string
+	listen    string
+	token     string
+	drain     time.Duration
 }
 
 // hostResult is printed by host --once.
@@ -59,6 +63,12 @@ func (a *App) hostCommand() *cobra.Command {
 			if f.logFormat != logLines && f.logFormat != logJSON {
 				return wrongUsage(cmd, "--log-format %.40q is neither lines nor json", f.logFormat)
 			}
+			if f.drain <= 0 || f.drain > maxDrain {
+				return wrongUsage(cmd, "--drain %s is not between 1ns and %s", f.drain, maxDrain)
+			}
+			if f.token != "" && f.listen == "" {
+				return wrongUsage(cmd, "--listen-token is for --listen")
+			}
 			if err := f.keep.check(cmd); err != nil {
 				return err
 			}
@@ -68,10 +78,29 @@ func (a *App) hostCommand() *cobra.Command {
 	cmd.Flags().IntVar(&f.workers, "workers", controller.DefaultWorkers, "at most `n` passes at once, 1 to 1000")
 	cmd.Flags().BoolVar(&f.once, "once", false, "end when nothing is left to do; exit code 1 if a last pass failed")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", logLines, "`form` of the log on stderr: lines or json")
+	cmd.Flags().StringVar(&f.listen, "listen", "", "answer over HTTP at `address`, [HOST]:PORT")
+	cmd.Flags().StringVar(&f.token, "listen-token", "", "what requests have to bring, as env:NAME or file:PATH; a `reference`")
+	cmd.Flags().DurationVar(&f.drain, "drain", host.DefaultDrain, "at most so `long` for a stop")
 	f.keep.register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(
 		[]cobra.Completion{logLines, logJSON}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// maxDrain bounds how long a stop may take: supervisors lose their patience before.
+const maxDrain = time.Hour
+
+// options are those of a host.
+func (f hostFlags) options(a *App, paths host.Paths, catalog *host.Catalog, log *slog.Logger) (host.Options, error) {
+	o := host.Options{
+		Paths: paths, Catalog: catalog, Workers: f.workers, Clock: a.o.Clock, Logger: log, Retention: f.keep.retention(),
+		Listen: host.Listen{Addr: f.listen}, Drain: f.drain,
+	}
+	var err error
+	if f.token != "" {
+		o.Listen.Token, err = secret.Parse(f.token)
+	}
+	return o, err
 }
 
 func (a *App) runHost(ctx context.Context, f hostFlags) error {
@@ -81,15 +110,20 @@ func (a *App) runHost(ctx context.Context, f hostFlags) error {
 	}
 	return a.withStore(ctx, func(paths host.Paths, s host.Store) (err error) {
 		log := a.logger(f.logFormat, slog.LevelInfo)
-		h, err := host.New(ctx, host.Options{
-			Paths: paths, Catalog: catalog, Workers: f.workers, Clock: a.o.Clock, Logger: log, Retention: f.keep.retention(),
-		}, s)
+		o, err := f.options(a, paths, catalog, log)
+		if err != nil {
+			return err
+		}
+		h, err := host.New(ctx, o, s)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, h.Close()) }()
 		log.InfoContext(ctx, "host started", "project", paths.Project, "store", paths.Store, "runs", paths.Runs,
 			"controllers", catalog.Controllers.Names())
+		if addr := h.Addr(); addr != "" {
+			log.InfoContext(ctx, "listening", "address", addr)
+		}
 		if f.once {
 			return a.hostOnce(ctx, h)
 		}

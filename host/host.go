@@ -10,11 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
+	"time"
 
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/engine"
+	"piworkflows/metrics"
 	"piworkflows/runbundle"
 	"piworkflows/runbundle/spool"
 	"piworkflows/runqueue"
@@ -60,7 +63,15 @@ type Options struct {
 	// Control, if set, is given each interactive run once it goes on, so that it
 	// can be paused, parked and cancelled. It must return quickly.
 	Control func(*engine.Run)
+	// Listen says where the host answers over HTTP; nowhere by default.
+	Listen Listen
+	// Drain bounds how long a stop takes; DefaultDrain if zero.
+	Drain time.Duration
 }
+
+// DefaultDrain is longer than what a stop waits for by itself: passes
+// (controller.DefaultStopGrace) and commands (engine.DefaultSettleGrace).
+const DefaultDrain = 30 * time.Second
 
 // RunEvent is one recorded transition of a run.
 type RunEvent struct {
@@ -77,7 +88,11 @@ type Host struct {
 	sweeper *sweeper
 	catalog *Catalog
 	clock   clock.Clock
-	close   func() error
+	health  *health
+	// endpoint is nil if the host does not listen.
+	endpoint *endpoint
+	drain    time.Duration
+	close    func() error
 }
 
 // OpenStore opens the store of a project, and creates it if there is none.
@@ -100,10 +115,16 @@ func OpenReader(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (
 }
 
 // New takes the host lock beside the store; a *HeldError says that another host
-// has it, for two seconds or more. The store stays the caller's to close, after the host.
+// has it, for two seconds or more. It begins to listen, if it is to: a *ListenError
+// or *UnguardedError says why it cannot. The store stays the caller's to close,
+// after the host.
 func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
+		return nil, err
+	}
+	series, err := o.count(store)
+	if err != nil {
 		return nil, err
 	}
 	manager, err := controller.NewManager(controller.ManagerOptions{
@@ -122,6 +143,11 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	health := newHealth(store, o.Clock)
+	endpoint, err := newEndpoint(ctx, o.Listen, routes(o.Listen.Token, health, series, o.Catalog.Hooks()), o.Logger)
+	if err != nil {
+		return nil, errors.Join(err, lock.release())
+	}
 	store = redacted(store)
 	o.sweep()
 	return &Host{
@@ -131,12 +157,34 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
 			log: o.Logger, records: o.observers(), runs: o.Runs, limit: o.ChildRuns, observe: o.Observe,
 		},
-		sources: sources{store, o.Catalog.Controllers, o.Clock, o.observers()},
-		sweeper: newSweeper(o, store),
-		catalog: o.Catalog,
-		clock:   o.Clock,
-		close:   sync.OnceValue(lock.release),
+		sources:  sources{store, o.Catalog.Controllers, o.Clock, o.observers()},
+		sweeper:  newSweeper(o, store),
+		catalog:  o.Catalog,
+		clock:    o.Clock,
+		health:   health,
+		endpoint: endpoint,
+		drain:    o.Drain,
+		close:    sync.OnceValue(func() error { return errors.Join(endpoint.close(), lock.release()) }),
 	}, nil
+}
+
+// count begins to count, if somebody can ask for it.
+func (o *Options) count(store Store) (http.Handler, error) {
+	if o.Listen.Addr == "" {
+		return http.NotFoundHandler(), nil
+	}
+	m, series, err := metrics.Handler(metrics.Options{
+		Definitions: o.Catalog.controllers, Store: store, Workers: o.Workers, Clock: o.Clock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := controller.Observers{m}
+	if o.Observer != nil {
+		list = append(list, o.Observer)
+	}
+	o.Observer = list
+	return series, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -149,6 +197,9 @@ func (o Options) withDefaults() Options {
 	o.Logger = slog.New(secret.Logs(o.Logger.Handler()))
 	if o.ChildRuns == 0 {
 		o.ChildRuns = DefaultRuns
+	}
+	if o.Drain == 0 {
+		o.Drain = DefaultDrain
 	}
 	o.Retention = o.Retention.withDefaults()
 	return o
@@ -192,28 +243,12 @@ func (o Options) engine() engine.Options {
 	}
 }
 
-// Close releases the host lock. A second call does nothing more.
+// Addr is where the host answers over HTTP; empty if it does not.
+func (h *Host) Addr() string { return h.endpoint.addr() }
+
+// Ready says whether the host does its work, and if not, why.
+func (h *Host) Ready(ctx context.Context) Readiness { return h.health.look(ctx) }
+
+// Close releases the host lock and stops listening. A second call does nothing
+// more.
 func (h *Host) Close() error { return h.close() }
-
-// Run works until ctx ends, then stops: passes are asked to return and their
-// keys released, child runs end as interrupted and their parents are woken.
-// Nothing becomes failed because of a stop. It returns an error only for what
-// could not be stopped.
-func (h *Host) Run(ctx context.Context) error {
-	return h.work(ctx, h.sources.run, h.sweeper.run)
-}
-
-// work runs the manager, the run workers and more until ctx ends.
-func (h *Host) work(ctx context.Context, more ...func(context.Context)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var parts sync.WaitGroup
-	parts.Go(func() { h.runner.run(ctx) })
-	for _, part := range more {
-		parts.Go(func() { part(ctx) })
-	}
-	err := h.manager.Run(ctx)
-	cancel()
-	parts.Wait()
-	return err
-}

@@ -42,11 +42,13 @@ func (h *Host) RunOnce(ctx context.Context) (Summary, error) {
 		idle = h.awaitIdle(ctx)
 		stop()
 	})
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return Summary{}, errors.Join(context.Cause(ctx), err)
-	}
-	if err := errors.Join(idle, err); err != nil {
+	case err != nil: // the parts may be at work still
 		return Summary{}, err
+	case idle != nil:
+		return Summary{}, idle
 	}
 	h.sweeper.once(ctx)
 	return h.summary(ctx)

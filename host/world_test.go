@@ -31,7 +31,8 @@ type world struct {
 }
 
 type jobSpec struct {
-	// Mode is handed to the workflow: "quick", "hang", "fail" or "large".
+	// Mode is handed to the workflow: "quick", "hang", "fail", "large", or "stubborn",
+	// which hangs although it is told to end.
 	Mode string `json:"mode"`
 }
 
@@ -95,6 +96,8 @@ func (w work) do(ctx context.Context, c *workflow.Context) (any, error) {
 		return nil, errors.New("it does not work")
 	case "large": // each number is 4 characters here and 16 in canonical form
 		return json.RawMessage("[" + strings.Repeat("1E15,", 65_000) + "1E15]"), nil
+	case "stubborn":
+		<-w.release
 	case "hang":
 		select {
 		case <-w.release:
@@ -171,6 +174,13 @@ func (w *world) host(t *testing.T) *host.Host {
 
 func (w *world) put(t *testing.T, key, mode string) {
 	t.Helper()
+	if err := w.tryPut(t, key, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) tryPut(t *testing.T, key, mode string) error {
+	t.Helper()
 	def, err := w.catalog.Controllers.Get("job")
 	if err != nil {
 		t.Fatal(err)
@@ -179,9 +189,8 @@ func (w *world) put(t *testing.T, key, mode string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := controller.PutSpec(t.Context(), w.store, def, controller.Put{Ref: job(key), Spec: spec}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = controller.PutSpec(t.Context(), w.store, def, controller.Put{Ref: job(key), Spec: spec})
+	return err
 }
 
 func job(key string) controller.Ref { return controller.Ref{Controller: "job", Key: key} }

@@ -140,7 +140,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.writer = newWriter(c, s.commit)
+	s.writer = newWriter(c, s.commit, s.o.isDiskError)
 	if s.owner, err = register(ctx, s); err != nil {
 		return err
 	}

@@ -40,11 +40,13 @@ type writer struct {
 	heads heads
 	// transactions counts commits that changed something; tests read it.
 	transactions atomic.Int64
+	trouble      trouble
+	isDisk       func(error) bool
 }
 
-func newWriter(c *conn, commit *signal) *writer {
+func newWriter(c *conn, commit *signal, isDisk func(error) bool) *writer {
 	w := &writer{
-		conn: c, commit: commit, tasks: make(chan *task, maxGroup),
+		conn: c, commit: commit, isDisk: isDisk, tasks: make(chan *task, maxGroup),
 		quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -164,7 +166,7 @@ func (w *writer) waiting(group []*task) []*task {
 // serve answers every task of a group. Tasks whose common transaction failed
 // run again, one by one, so that nobody pays for the trouble of another.
 func (w *writer) serve(group []*task) {
-	before := w.conn.changes()
+	before, commits := w.conn.changes(), w.transactions.Load()
 	if !w.together(group) {
 		for _, t := range group {
 			w.together([]*task{t})
@@ -173,6 +175,7 @@ func (w *writer) serve(group []*task) {
 	if w.conn.changes() != before {
 		w.commit.raise()
 	}
+	w.trouble.judge(group, w.transactions.Load() != commits, w.isDisk)
 	for _, t := range group {
 		close(t.done)
 	}
