@@ -182,7 +182,7 @@ func (a *App) addCommands(root *cobra.Command) {
 		groupResources: {
 			a.hostCommand(), a.controllersCommand(), a.controllerCommand(), a.explainCommand(), a.applyCommand(),
 			a.reconcileCommand(), a.suspendCommand(), a.unsuspendCommand(), a.deleteCommand(), a.waitCommand(),
-			a.eventsCommand(), a.queueCommand(), a.effectsCommand(), a.freezeCommand(), a.unfreezeCommand(),
+			a.eventsCommand(), a.sourcesCommand(), a.queueCommand(), a.effectsCommand(), a.freezeCommand(), a.unfreezeCommand(),
 		},
 		groupRuns: {
 			a.runCommand(), a.runsCommand(), a.viewCommand(), a.logsCommand(), a.graphCommand(),

@@ -99,6 +99,7 @@ func jsonResults() map[string]func(a *App) error {
 		},
 		"freeze":        func(a *App) error { return a.printFreeze(freezeResult{schema("freeze"), true, true}) },
 		"unfreeze":      func(a *App) error { return a.printFreeze(freezeResult{schema("unfreeze"), false, false}) },
+		"sources":       func(a *App) error { return a.printSources(someSources()) },
 		"queue list":    func(a *App) error { return a.printQueue(somePage()) },
 		"queue rebuild": func(a *App) error { return a.printRebuilt(3) },
 		"wait": func(a *App) error {

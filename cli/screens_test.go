@@ -85,6 +85,30 @@ func in(d time.Duration) *time.Time {
 	return &t
 }
 
+func someSources() []sourceLine {
+	lines := []sourceLine{
+		sourceOf(controller.SourceStatus{
+			SourceInfo: controller.SourceInfo{Controller: "git-merge", Source: "branches"},
+			State:      controller.SourceDegraded, Since: ago(time.Hour), Reason: "no watches are left: the folder is read every minute",
+			SourceCounters: controller.SourceCounters{Deliveries: 41, Enqueued: 57, Unknown: 3},
+			LastSeenAt:     in(-3 * time.Second),
+		}),
+		sourceOf(controller.SourceStatus{
+			SourceInfo: controller.SourceInfo{Controller: "git-merge", Source: "github"},
+			State:      controller.SourceRestarting, Since: ago(time.Second), NextStartAt: in(time.Second),
+			SourceCounters: controller.SourceCounters{Deliveries: 2000, Duplicates: 1000, Enqueued: 2000, Refused: 30, Errors: 1, Restarts: 1},
+			LastSeenAt:     in(-2 * time.Minute),
+			LastError:      "no space left on device", LastErrorAt: in(-time.Second),
+			LastRefusal: "wrong signature", LastRefusalAt: in(-2 * time.Minute),
+		}),
+		{SourceInfo: controller.SourceInfo{Controller: "git-merge", Source: "nightly"}, State: controller.SourceStopped},
+	}
+	for i := range lines {
+		lines[i].Defined = true
+	}
+	return lines
+}
+
 func readyResource() controller.Raw {
 	return controller.Raw{
 		Metadata: controller.Metadata{
@@ -242,10 +266,11 @@ func TestScreens(t *testing.T) {
 			first := someLines()[1:]
 			return errors.Join(a.printResources(first, "Zm9v", lines), a.printResources(first, "", lines), a.print(lines.Add([][]string{deletedRow(readyResource().Metadata.Ref())})))
 		},
-		"runs":  func(a *App) error { return a.printRuns(someRunLines()) },
-		"host":  func(a *App) error { return a.printLeft(someSummary) },
-		"run":   func(a *App) error { return a.printRun("run", "", host.Paths{}, someResult) },
-		"graph": func(a *App) error { return a.showGraph("greet", "ascii", false) },
+		"runs":    func(a *App) error { return a.printRuns(someRunLines()) },
+		"sources": func(a *App) error { return a.printSources(someSources()) },
+		"host":    func(a *App) error { return a.printLeft(someSummary) },
+		"run":     func(a *App) error { return a.printRun("run", "", host.Paths{}, someResult) },
+		"graph":   func(a *App) error { return a.showGraph("greet", "ascii", false) },
 	} {
 		a, out, errs := screen()
 		if err := draw(a); err != nil {

@@ -70,6 +70,17 @@ func (s redacting) Deliver(ctx context.Context, owner string, d Delivery) (Deliv
 	return s.Store.Deliver(ctx, owner, d)
 }
 
+// RecordSources implements Store.
+func (s redacting) RecordSources(ctx context.Context, list []SourceStatus) error {
+	list = slices.Clone(list)
+	for i := range list {
+		for _, text := range []*string{&list[i].Reason, &list[i].LastError, &list[i].LastRefusal} {
+			*text = secret.Redact(*text)
+		}
+	}
+	return s.Store.RecordSources(ctx, list)
+}
+
 // Finish implements Store.
 func (s redacting) Finish(ctx context.Context, c *Claim, f Finish) (Finished, error) {
 	return s.Store.Finish(ctx, c, f.redacted())

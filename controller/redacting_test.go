@@ -1,10 +1,14 @@
 package controller_test
 
 import (
+	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 
 	"piworkflows/clock"
 	"piworkflows/controller"
+	"piworkflows/secret"
 )
 
 func TestAStoreThatRedactsCanDoWhatItsStoreCan(t *testing.T) {
@@ -19,5 +23,46 @@ func TestAStoreThatRedactsCanDoWhatItsStoreCan(t *testing.T) {
 	}
 	if _, ok := controller.Redacting(struct{ controller.Store }{s}).(controller.FinishClaimer); ok {
 		t.Error("it can do what its store cannot")
+	}
+}
+
+func TestWhatASourceTellsHasNoSecretInIt(t *testing.T) {
+	const value = "hunter2-hunter2-hunter2"
+	t.Setenv("SOURCE_TOKEN", value)
+	token, err := secret.Parse("env:SOURCE_TOKEN")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := token.Resolve(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := controller.Redacting(openStore(t, t.TempDir(), clock.System()))
+	if _, err := s.Put(t.Context(), controller.Put{Ref: controller.Ref{Controller: "c", Key: "k"}, Spec: json.RawMessage(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []controller.Delivery{{Source: "s", ID: value}, {Source: "s", Cursor: "at " + value}} {
+		_, err := s.Deliver(t.Context(), "c", d)
+		if _, ok := errors.AsType[*secret.LeakError](err); !ok {
+			t.Errorf("Deliver = %v", err)
+		}
+	}
+	if _, err := s.Deliver(t.Context(), "c", controller.Delivery{Source: "s", Keys: []string{"k"}, Note: "with " + value}); err != nil {
+		t.Fatal(err)
+	}
+	status := controller.SourceStatus{
+		SourceInfo: controller.SourceInfo{Controller: "c", Source: "s"},
+		Reason:     value, LastError: value, LastRefusal: value,
+	}
+	if err := s.RecordSources(t.Context(), []controller.SourceStatus{status}); err != nil {
+		t.Fatal(err)
+	}
+	events, err := s.Events(t.Context(), controller.EventQuery{})
+	told, err2 := s.Sources(t.Context())
+	text, err3 := json.Marshal([]any{events, told})
+	if err := errors.Join(err, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), value) || strings.Count(string(text), "[redacted]") != 4 {
+		t.Errorf("kept: %s", text)
 	}
 }

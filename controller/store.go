@@ -46,6 +46,11 @@ type Store interface {
 	Deliver(ctx context.Context, controller string, d Delivery) (DeliveryResult, error)
 	// SourceCursor returns the last cursor that was delivered; empty if none.
 	SourceCursor(ctx context.Context, controller, source string) (string, error)
+	// RecordSources keeps what a host tells of its sources, with the time of the
+	// store, and Sources returns what was told last of each, in the order of
+	// controller and source: as SourceStopped if the process that told it is gone.
+	RecordSources(ctx context.Context, list []SourceStatus) error
+	Sources(ctx context.Context) ([]SourceStatus, error)
 
 	// Claim takes the row whose turn is the longest ago among the named
 	// controllers (when it became due, later by the offset of its lane), with a

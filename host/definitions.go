@@ -1,6 +1,7 @@
 package host
 
 import (
+	"iter"
 	"slices"
 
 	"piworkflows/controller"
@@ -63,6 +64,32 @@ func (c *Catalog) WorkflowNames() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Sources returns the sources of all controllers, those of one in the order of
+// its definition.
+func (c *Catalog) Sources() []controller.SourceInfo {
+	var list []controller.SourceInfo
+	for info := range c.sources() {
+		list = append(list, info)
+	}
+	return list
+}
+
+func (c *Catalog) sources() iter.Seq2[controller.SourceInfo, controller.Source] {
+	return func(yield func(controller.SourceInfo, controller.Source) bool) {
+		for _, name := range c.Controllers.Names() {
+			def, err := c.Controllers.Get(name)
+			if err != nil {
+				continue // it was named by the registry itself
+			}
+			for _, s := range def.Sources {
+				if !yield(controller.SourceInfo{Controller: name, Source: s.Name()}, s) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // pins reports whether a row was reserved with this very definition.

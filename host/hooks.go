@@ -22,15 +22,9 @@ func HookPath(owner, source string) string { return "/hooks/" + owner + "/" + so
 // talked to by whom it expects.
 func (c *Catalog) Hooks() map[string]http.Handler {
 	hooks := map[string]http.Handler{}
-	for _, name := range c.Controllers.Names() {
-		def, err := c.Controllers.Get(name)
-		if err != nil {
-			continue // it was named by the registry itself
-		}
-		for _, s := range def.Sources {
-			if s, ok := s.(HTTPSource); ok {
-				hooks[HookPath(name, s.Name())] = s.Handler()
-			}
+	for info, s := range c.sources() {
+		if s, ok := s.(HTTPSource); ok {
+			hooks[HookPath(info.Controller, info.Source)] = s.Handler()
 		}
 	}
 	return hooks

@@ -157,7 +157,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
 			log: o.Logger, records: o.observers(), runs: o.Runs, limit: o.ChildRuns, observe: o.Observe,
 		},
-		sources:  sources{store, o.Catalog.Controllers, o.Clock, o.observers()},
+		sources:  sources{store, o.Catalog, o.Clock, o.observers()},
 		sweeper:  newSweeper(o, store),
 		catalog:  o.Catalog,
 		clock:    o.Clock,

@@ -16,24 +16,82 @@ type meter struct {
 	clock   clock.Clock
 	records controller.Observer
 
+	counted, changed chan struct{}
+
 	mu     sync.Mutex
 	status controller.SourceStatus
+	// news says that the status was not written since it changed.
+	news bool
 	// told is the last error of a delivery: a source that ends with it has not
 	// failed twice.
 	told error
 }
 
-func newMeter(info controller.SourceInfo, c clock.Clock, records controller.Observer) *meter {
-	return &meter{info: info, clock: c, records: records, status: controller.SourceStatus{SourceInfo: info}}
+// meter makes the meter of one source, before the ledger runs.
+func (l *sourceLedger) meter(info controller.SourceInfo) *meter {
+	m := &meter{
+		info: info, clock: l.clock, records: l.records, counted: l.counted, changed: l.changed,
+		status: controller.SourceStatus{SourceInfo: info, State: controller.SourceStopped, Since: l.clock.Now().UTC()},
+	}
+	l.meters = append(l.meters, m)
+	return m
 }
 
-// change applies f under the lock, at the present time.
+// change applies f under the lock, at the present time, and has it written.
 func (m *meter) change(f func(s *controller.SourceStatus, now time.Time)) time.Time {
-	now := m.clock.Now()
+	now := m.clock.Now().UTC()
+	m.mu.Lock()
+	state, reason := m.status.State, m.status.Reason
+	f(&m.status, now)
+	same := m.status.State == state && m.status.Reason == reason
+	m.news = true
+	m.mu.Unlock()
+	if same {
+		signal(m.counted)
+	} else {
+		signal(m.changed)
+	}
+	return now
+}
+
+// take returns the status if it is news, and from then on it is none.
+func (m *meter) take() (controller.SourceStatus, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	f(&m.status, now)
-	return now
+	news := m.news
+	m.news = false
+	return m.status, news
+}
+
+// keep makes the status news again.
+func (m *meter) keep() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.news = true
+}
+
+// goOn adds what was counted before, and remembers the last of each that has not
+// happened since.
+func (m *meter) goOn(before controller.SourceStatus) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := &m.status
+	s.Deliveries += before.Deliveries
+	s.Duplicates += before.Duplicates
+	s.Enqueued += before.Enqueued
+	s.Unknown += before.Unknown
+	s.Refused += before.Refused
+	s.Errors += before.Errors
+	s.Restarts += before.Restarts
+	if s.LastSeenAt == nil {
+		s.LastSeenAt = before.LastSeenAt
+	}
+	if s.LastErrorAt == nil {
+		s.LastError, s.LastErrorAt = before.LastError, before.LastErrorAt
+	}
+	if s.LastRefusalAt == nil {
+		s.LastRefusal, s.LastRefusalAt = before.LastRefusal, before.LastRefusalAt
+	}
 }
 
 func (m *meter) enter(state controller.SourceState, reason string) {

@@ -23,25 +23,36 @@ var errSourceEnded = errors.New("the source ended without an error and without b
 
 // sources runs every source of the loaded controllers until ctx ends.
 type sources struct {
-	store       Store
-	controllers *controller.Registry
-	clock       clock.Clock
-	records     controller.Observer
+	store   Store
+	catalog *Catalog
+	clock   clock.Clock
+	records controller.Observer
 }
 
 func (s sources) run(ctx context.Context) {
-	var active sync.WaitGroup
-	defer active.Wait()
-	for _, name := range s.controllers.Names() {
-		def, err := s.controllers.Get(name)
-		if err != nil {
-			continue
-		}
-		for _, source := range def.Sources {
-			info := controller.SourceInfo{Controller: name, Source: source.Name()}
-			active.Go(func() { s.supervise(ctx, source, newMeter(info, s.clock, s.records)) })
-		}
+	var active, writing sync.WaitGroup
+	ledger := newLedger(s.store, s.clock, s.records)
+	starts := s.meters(ctx, ledger)
+	if len(starts) == 0 {
+		return
 	}
+	told, stop := context.WithCancel(context.WithoutCancel(ctx))
+	writing.Go(func() { ledger.run(told) })
+	for _, start := range starts {
+		active.Go(start)
+	}
+	active.Wait()
+	stop()
+	writing.Wait()
+}
+
+// meters makes a meter for each source, and returns what runs them.
+func (s sources) meters(ctx context.Context, ledger *sourceLedger) (starts []func()) {
+	for info, source := range s.catalog.sources() {
+		m := ledger.meter(info)
+		starts = append(starts, func() { s.supervise(ctx, source, m) })
+	}
+	return starts
 }
 
 // supervise keeps one source running: one that ends is started again with a

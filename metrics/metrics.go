@@ -9,6 +9,7 @@ package metrics
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -42,6 +43,7 @@ type Options struct {
 type Metrics struct {
 	passes
 	outside
+	sources sources
 	active  *active
 	backlog *backlog
 }
@@ -56,12 +58,14 @@ func Register(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		o.Clock = clock.System()
 	}
 	m := &Metrics{
-		passes: newPasses(), outside: newOutside(), active: newActive(o.Clock, o.Definitions),
+		passes: newPasses(), outside: newOutside(), sources: newSources(), active: newActive(o.Clock, o.Definitions),
 		backlog: newBacklog(o.Store, o.Clock, o.Definitions),
 	}
 	m.passes.begin(o)
 	m.outside.begin(o.Definitions)
-	for _, c := range append(append(m.passes.collectors(), m.outside.collectors()...), m.active, m.backlog) {
+	m.sources.begin(o.Definitions)
+	collectors := slices.Concat(m.passes.collectors(), m.outside.collectors(), m.sources.collectors())
+	for _, c := range append(collectors, m.active, m.backlog) {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register the metrics: %w", err)
 		}
@@ -90,6 +94,21 @@ func (m *Metrics) Observe(r controller.Record) {
 		m.outside.childrenLost.Inc()
 	case controller.StoreFailed:
 		m.outside.storeErrors.Inc()
+	default:
+		m.observeSource(r)
+	}
+}
+
+func (m *Metrics) observeSource(r controller.Record) {
+	switch r := r.(type) {
+	case controller.SourceChanged:
+		m.sources.changed(r)
+	case controller.SourceDelivered:
+		m.sources.delivered(r)
+	case controller.SourceRefused:
+		m.sources.rejected(r)
+	case controller.SourceFailed:
+		m.sources.errors.WithLabelValues(r.Controller, r.Source).Inc()
 	}
 }
 

@@ -165,6 +165,7 @@ func effect() controller.Effect {
 func TestNoSeriesAppearsLater(t *testing.T) {
 	t.Parallel()
 	d := idle("quiet")
+	d.Sources = []controller.Source{hook{}}
 	w := newWorld(t, d)
 	before := series(w.text())
 	info := controller.PassInfo{Ref: controller.Ref{Controller: "quiet", Key: "k"}, ReconcileID: "1"}
@@ -188,12 +189,60 @@ func TestNoSeriesAppearsLater(t *testing.T) {
 	}
 	w.metrics.Observe(controller.ChildLost{})
 	w.metrics.Observe(controller.StoreFailed{})
+	for _, s := range []controller.SourceState{
+		controller.SourceRunning, controller.SourceDegraded, controller.SourceRestarting, controller.SourceStopped,
+	} {
+		w.metrics.Observe(controller.SourceChanged{SourceInfo: aHook, State: s})
+	}
+	w.metrics.Observe(controller.SourceDelivered{SourceInfo: aHook})
+	w.metrics.Observe(controller.SourceRefused{SourceInfo: aHook})
+	w.metrics.Observe(controller.SourceFailed{SourceInfo: aHook})
 	if diff := cmp.Diff(before, series(w.text())); diff != "" {
 		t.Errorf("series (-before +after):\n%s", diff)
 	}
 	if len(before) == 0 {
 		t.Error("there are no series")
 	}
+}
+
+// hook is a source of the controller quiet that does nothing.
+type hook struct{}
+
+var aHook = controller.SourceInfo{Controller: "quiet", Source: "hook"}
+
+func (hook) Name() string                                 { return aHook.Source }
+func (hook) Run(context.Context, controller.Intake) error { return nil }
+
+func TestWhatComesInIsCounted(t *testing.T) {
+	t.Parallel()
+	d := idle("quiet")
+	d.Sources = []controller.Source{hook{}}
+	w := newWorld(t, d)
+	w.expect(`pi_workflows_source_up{controller="quiet",source="hook"} 0`)
+	for _, r := range []controller.Record{
+		controller.SourceChanged{SourceInfo: aHook, State: controller.SourceRunning},
+		controller.SourceDelivered{SourceInfo: aHook, Result: controller.DeliveryResult{Enqueued: 2, Unknown: 1}, At: time.Unix(70, 0)},
+		controller.SourceDelivered{SourceInfo: aHook, Result: controller.DeliveryResult{Duplicate: true}, At: time.Unix(71, 0)},
+		controller.SourceRefused{SourceInfo: aHook, At: time.Unix(72, 0)},
+		controller.SourceFailed{SourceInfo: aHook, Err: errors.New("no")},
+		controller.SourceChanged{SourceInfo: aHook, State: controller.SourceDegraded, Reason: "slow"},
+	} {
+		w.metrics.Observe(r)
+	}
+	w.expect(`pi_workflows_source_up{controller="quiet",source="hook"} 1`,
+		`pi_workflows_source_degraded{controller="quiet",source="hook"} 1`,
+		`pi_workflows_source_deliveries_total{controller="quiet",source="hook"} 1`,
+		`pi_workflows_source_duplicates_total{controller="quiet",source="hook"} 1`,
+		`pi_workflows_source_keys_total{controller="quiet",result="enqueued",source="hook"} 2`,
+		`pi_workflows_source_keys_total{controller="quiet",result="unknown",source="hook"} 1`,
+		`pi_workflows_source_refused_total{controller="quiet",source="hook"} 1`,
+		`pi_workflows_source_errors_total{controller="quiet",source="hook"} 1`,
+		`pi_workflows_source_restarts_total{controller="quiet",source="hook"} 0`,
+		`pi_workflows_source_last_seen_timestamp_seconds{controller="quiet",source="hook"} 72`)
+	w.metrics.Observe(controller.SourceChanged{SourceInfo: aHook, State: controller.SourceRestarting})
+	w.expect(`pi_workflows_source_up{controller="quiet",source="hook"} 0`,
+		`pi_workflows_source_degraded{controller="quiet",source="hook"} 0`,
+		`pi_workflows_source_restarts_total{controller="quiet",source="hook"} 1`)
 }
 
 func TestAPassThatRunsIsSeen(t *testing.T) {

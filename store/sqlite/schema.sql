@@ -212,6 +212,17 @@ CREATE TABLE source_deliveries (
   PRIMARY KEY (scope, controller, source, delivery_id)
 ) STRICT, WITHOUT ROWID;
 
+-- What the hosts told of their sources: status_json decides nothing. owner is the
+-- process that wrote it last: when it is gone, the source does not run.
+CREATE TABLE sources (
+  scope       TEXT NOT NULL,
+  controller  TEXT NOT NULL,
+  source      TEXT NOT NULL,
+  owner       TEXT NOT NULL,
+  status_json TEXT NOT NULL,
+  PRIMARY KEY (scope, controller, source)
+) STRICT, WITHOUT ROWID;
+
 -- Events outlive their resource. AUTOINCREMENT, because a cursor must never
 -- meet a number again, also after the newest events were pruned. Those of a project
 -- are found by their numbers: a file of several projects is rare, and another index

@@ -58,6 +58,16 @@ func (s *Faulty) SourceCursor(ctx context.Context, owner, source string) (string
 	return through(s, "SourceCursor", func() (string, error) { return s.inner.SourceCursor(ctx, owner, source) })
 }
 
+// RecordSources passes through.
+func (s *Faulty) RecordSources(ctx context.Context, list []controller.SourceStatus) error {
+	return passing(s, "RecordSources", func() error { return s.inner.RecordSources(ctx, list) })
+}
+
+// Sources passes through.
+func (s *Faulty) Sources(ctx context.Context) ([]controller.SourceStatus, error) {
+	return through(s, "Sources", func() ([]controller.SourceStatus, error) { return s.inner.Sources(ctx) })
+}
+
 // Claim passes through.
 func (s *Faulty) Claim(ctx context.Context, controllers []string, d time.Duration) (*controller.Claim, error) {
 	return through(s, "Claim", func() (*controller.Claim, error) { return s.inner.Claim(ctx, controllers, d) })

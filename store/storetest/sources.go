@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"strings"
+	"time"
 
 	"piworkflows/controller"
 )
@@ -11,6 +12,8 @@ var sourceTests = []test{
 	{"a delivery comes once", deliveryOnce},
 	{"a delivery tells what happened", deliveryTells},
 	{"a cursor belongs to its source", deliveryCursor},
+	{"what is told of sources is kept", sourcesKept},
+	{"sources of a process that is gone are stopped", sourcesStopped},
 	{"deliveries refuse what is over a limit", deliveryRefuses},
 }
 
@@ -100,4 +103,65 @@ func deliveryRefuses(k *kit) {
 		wantKind[*controller.NameError](k, err)
 	})
 	k.wantNoClaim()
+}
+
+// someSource is what may be told of a source.
+func someSource(source string) controller.SourceStatus {
+	at := time.Date(2027, 1, 5, 8, 15, 0, 0, time.UTC)
+	return controller.SourceStatus{
+		SourceInfo: controller.SourceInfo{Controller: name, Source: source},
+		State:      controller.SourceRestarting, Since: at, NextStartAt: &at,
+		SourceCounters: controller.SourceCounters{
+			Deliveries: 1, Duplicates: 2, Enqueued: 3, Unknown: 4, Refused: 5, Errors: 6, Restarts: 7,
+		},
+		LastSeenAt: &at, LastError: "it broke", LastErrorAt: &at, LastRefusal: "wrong signature", LastRefusalAt: &at,
+	}
+}
+
+func (k *kit) recordSources(list ...controller.SourceStatus) {
+	k.Helper()
+	k.must(k.Store.RecordSources(k.Context(), list))
+}
+
+// sources are what is known of all sources, without the time at which it was told.
+func (k *kit) sources() []controller.SourceStatus {
+	k.Helper()
+	list, err := k.Store.Sources(k.Context())
+	k.must(err)
+	for i := range list {
+		if list[i].RecordedAt.IsZero() {
+			k.Errorf("source %d was told at no time", i)
+		}
+		list[i].RecordedAt = time.Time{}
+	}
+	return list
+}
+
+func sourcesKept(k *kit) {
+	equal(k, "at first", len(k.sources()), 0)
+	a, b := someSource("a"), someSource("b")
+	k.recordSources(b, a)
+	b.State, b.Reason, b.NextStartAt = controller.SourceDegraded, "no watches left", nil
+	b.Deliveries++
+	k.recordSources(b)
+	k.recordSources()
+	equal(k, "sources", k.sources(), []controller.SourceStatus{a, b})
+	equal(k, "of another project", len(k.peer("other").sources()), 0)
+	b.Source = "no spaces"
+	wantKind[*controller.NameError](k, k.Store.RecordSources(k.Context(), []controller.SourceStatus{a, b}))
+	b.Source, b.Controller = "b", "Upper"
+	wantKind[*controller.NameError](k, k.Store.RecordSources(k.Context(), []controller.SourceStatus{a, b}))
+}
+
+func sourcesStopped(k *kit) {
+	a := someSource("a")
+	s, err := k.harness.Open(k.Context(), k.place, Scope(""))
+	k.must(err)
+	k.must(s.RecordSources(k.Context(), []controller.SourceStatus{a}))
+	equal(k, "while it lives", k.sources(), []controller.SourceStatus{a})
+	k.must(s.Close())
+	got := k.sources()
+	if len(got) != 1 || got[0].State != controller.SourceStopped || got[0].NextStartAt != nil || got[0].SourceCounters != a.SourceCounters {
+		k.Errorf("after its process: %+v", got)
+	}
 }

@@ -67,6 +67,9 @@ var story = []storyStep{
 	{name: "resolve an effect", act: resolves("a", "f", controller.VerdictNotApplied)},
 	{name: "freeze", act: freezes, again: true},
 	{name: "unfreeze", act: unfreezes, again: true},
+	{name: "record a source", act: func(ctx context.Context, a *actor) error {
+		return a.store.RecordSources(ctx, []controller.SourceStatus{someSource("webhook")})
+	}, again: true},
 	{name: "launch a run", act: launches("run-3", "")},
 	{name: "park a run", act: onRun("run-3", func(ctx context.Context, s Store, c *runqueue.Claim) error {
 		return s.ParkRun(ctx, c, "later")
