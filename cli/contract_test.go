@@ -65,6 +65,8 @@ func example(t *testing.T, document, command string) (start, end int) {
 	return start, start + strings.Index(document[start:], closing)
 }
 
+var someContents = host.StoreContents{Version: 1, Bytes: 122880, Resources: 3, Effects: 1, Runs: 2, Events: 28}
+
 func jsonResults() map[string]func(a *App) error {
 	resource := readyResource()
 	ref := resource.Metadata.Ref()
@@ -117,7 +119,19 @@ func jsonResults() map[string]func(a *App) error {
 				}},
 			}, true)
 		},
-		"host": func(a *App) error { return a.printLeft(someSummary) },
+		"backup": func(a *App) error {
+			return a.printJSON(backupResult{schema("backup"), "/backups/monday.sqlite", copyOf(someContents)})
+		},
+		"restore": func(a *App) error {
+			return a.printRestored("/backups/monday.sqlite", "/stores/controller.sqlite", host.Restoration{
+				StoreRestored: host.StoreRestored{
+					Contents: someContents, Kept: "/stores/controller.sqlite.before-restore-20270105T081500.000Z", Doubted: 1,
+				},
+				Runs: []host.UnrecordedRun{{RunID: someResult.RunID, Workflow: "greet", Fate: host.FateEnded}},
+			})
+		},
+		"restore --accept": func(a *App) error { return a.printAccepted(true) },
+		"host":             func(a *App) error { return a.printLeft(someSummary) },
 		"run": func(a *App) error {
 			return a.printRun("run", "", host.Paths{Runs: "/srv/ada/.pi/agent/workflows/runs"}, someResult)
 		},

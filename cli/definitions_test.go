@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"piworkflows/controller"
@@ -27,6 +28,8 @@ type echoSpec struct {
 	Late  bool `json:"late,omitempty"`
 	// Doubt has an effect of which nobody knows whether it was made.
 	Doubt bool `json:"doubt,omitempty"`
+	// Note has an effect that adds the text to a file, unless it is found there.
+	Note string `json:"note,omitempty"`
 }
 
 type echoStatus struct {
@@ -48,6 +51,8 @@ func (echo) Reconcile(ctx context.Context, p *controller.Pass, r controller.Reso
 		return ring(ctx, p, patch)
 	}
 	switch {
+	case r.Spec.Note != "":
+		return note(ctx, p, r.Spec, patch)
 	case r.Spec.Fail:
 		return controller.Result[echoStatus]{}, errors.New("told to fail")
 	case r.Spec.Late:
@@ -67,6 +72,29 @@ func ring(ctx context.Context, p *controller.Pass, patch controller.Patch[echoSt
 		},
 		Apply: func(context.Context, string) (controller.Application, error) {
 			return controller.Application{State: controller.EffectIndeterminate, Reason: "nobody heard it"}, nil
+		},
+	})
+	return controller.Settled(patch), err
+}
+
+// note adds the text to a file; what is there is found by looking.
+func note(ctx context.Context, p *controller.Pass, s echoSpec, patch controller.Patch[echoStatus]) (controller.Result[echoStatus], error) {
+	_, err := p.Effects.Ensure(ctx, controller.Effect{
+		Key: "note:" + s.Text, Kind: "note", Request: s.Text,
+		Observe: func(context.Context) (controller.Observation, error) {
+			text, err := os.ReadFile(s.Note)
+			if errors.Is(err, os.ErrNotExist) || err == nil && !strings.Contains(string(text), s.Text) {
+				return controller.Observation{State: controller.ObservedNotApplied}, nil
+			}
+			return controller.Observation{State: controller.ObservedApplied}, err
+		},
+		Apply: func(context.Context, string) (controller.Application, error) {
+			f, err := os.OpenFile(s.Note, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				return controller.Application{}, err
+			}
+			_, err = f.WriteString(s.Text + "\n")
+			return controller.Application{State: controller.EffectApplied}, errors.Join(err, f.Close())
 		},
 	})
 	return controller.Settled(patch), err

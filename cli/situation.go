@@ -22,6 +22,8 @@ type surroundings struct {
 	store  host.Store
 	runs   bool
 	frozen *controller.Suspension
+	// restored is nil, or says that effects are observed first.
+	restored *controller.Restoration
 	// running counts the passes of the controllers that were asked for.
 	running map[string]int
 }
@@ -36,7 +38,11 @@ func (a *App) surroundings(ctx context.Context, s host.Store) (*surroundings, er
 		return nil, err
 	}
 	frozen, err := s.Frozen(ctx)
-	return &surroundings{a, s, runs, frozen, map[string]int{}}, err
+	if err != nil {
+		return nil, err
+	}
+	restored, err := s.Restored(ctx)
+	return &surroundings{a, s, runs, frozen, restored, map[string]int{}}, err
 }
 
 // explain explains one resource of a list.
@@ -56,7 +62,7 @@ func (w *surroundings) explain(ctx context.Context, item controller.ListItem) (c
 func (w *surroundings) explainPicture(ctx context.Context, p picture) (controller.Explanation, error) {
 	ref := p.resource.Metadata.Ref()
 	s := w.app.situation(p)
-	s.HostRuns, s.Frozen = w.runs, w.frozen
+	s.HostRuns, s.Frozen, s.Restored = w.runs, w.frozen, w.restored
 	var err error
 	switch p.queue.State {
 	case controller.QueueClaimed:

@@ -61,6 +61,10 @@ const (
 	// EventFrozen and EventUnfrozen, of the project: actor, reason?.
 	EventFrozen   EventType = "effects_frozen"
 	EventUnfrozen EventType = "effects_unfrozen"
+	// EventRestored, of the project: actor?, from?, effects (how many became
+	// indeterminate). EventRestoredAccepted, of the project: actor, reason?.
+	EventRestored         EventType = "project_restored"
+	EventRestoredAccepted EventType = "restored_accepted"
 	// EventDelivered is recorded for a key that a source woke: source, deliveryId?,
 	// note?.
 	EventDelivered EventType = "source_delivered"

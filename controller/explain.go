@@ -42,7 +42,9 @@ type Situation struct {
 	Places Places
 	// Frozen says why no effect of the project is applied; nil if they are.
 	Frozen *Suspension
-	Now    time.Time
+	// Restored says that also new effects are observed first; nil if they are not.
+	Restored *Restoration
+	Now      time.Time
 }
 
 // Places are the passes of one controller at once.
@@ -65,6 +67,7 @@ func Explain(s Situation) Explanation {
 	} else {
 		e.readiness()
 	}
+	e.restored()
 	slices.SortStableFunc(e.causes, byUrgency)
 	return Explanation{Standing: e.standing(), Reasons: e.causes}
 }

@@ -7,7 +7,8 @@ import "slices"
 type ReasonCode string
 
 // The codes: what keeps everything else from moving, then who works on it, what
-// is waited for outside, the delays, the deletion, and what the controller says.
+// is waited for outside, the delays, the deletion, what the controller says, and what
+// holds nothing up.
 const (
 	ReasonNoDefinition ReasonCode = "controller_not_loaded"
 	ReasonSuspended    ReasonCode = "suspended"
@@ -45,6 +46,8 @@ const (
 	ReasonReadyUnknown   ReasonCode = "readiness_unknown"
 	ReasonNoCondition    ReasonCode = "no_ready_condition"
 	ReasonIsReady        ReasonCode = "ready"
+
+	ReasonRestored ReasonCode = "restored"
 )
 
 // ReasonCodes returns all codes, in the order in which reasons are given.
@@ -56,6 +59,7 @@ func ReasonCodes() []ReasonCode {
 		ReasonBackoff, ReasonRetryDelay, ReasonPassDelayed,
 		ReasonOrphanFinalizer, ReasonHeldByFinalizer, ReasonHeldByEffect, ReasonHeldByChild, ReasonDeletionDue,
 		ReasonNeverObserved, ReasonOutdated, ReasonEffectRejected, ReasonNotReady, ReasonReadyUnknown, ReasonNoCondition, ReasonIsReady,
+		ReasonRestored,
 	}
 }
 

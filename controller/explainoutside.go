@@ -19,6 +19,15 @@ func (e *explaining) outside() {
 	}
 }
 
+// restored tells of what is done more carefully than usual.
+func (e *explaining) restored() {
+	if r := e.Restored; r != nil {
+		e.add(ReasonRestored, ActorPerson, "restore --accept",
+			"%s brought the project back from a copy: until that is accepted, also a new effect is looked for before it is applied",
+			orSomebody(r.Actor))
+	}
+}
+
 func openEffect(r EffectRecord) bool { return !r.State.Final() }
 
 func (e *explaining) effect(r EffectRecord) {

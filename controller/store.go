@@ -98,6 +98,16 @@ type Store interface {
 	Freeze(ctx context.Context, actor, reason string) (bool, error)
 	Unfreeze(ctx context.Context, actor, reason string) (bool, error)
 	Frozen(ctx context.Context) (*Suspension, error)
+	// MarkRestored says that what the store knows of the project may be older than
+	// what was done outside, because it was brought back from a copy. In one
+	// transaction every claim ends, every unfinished effect becomes indeterminate, child
+	// runs that had not begun count as cut off, every key is woken in the background
+	// lane, and from now on also new effects are observed before they are applied, until
+	// AcceptRestored, which reports whether anything changed. Restored is nil unless
+	// that goes on.
+	MarkRestored(ctx context.Context, r Restoration) error
+	AcceptRestored(ctx context.Context, actor, reason string) (bool, error)
+	Restored(ctx context.Context) (*Restoration, error)
 
 	// ReserveChild finds the record of a child request or makes one. If an
 	// attempt is to start (the first, or one after an interrupted attempt), the

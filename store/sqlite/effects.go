@@ -89,8 +89,12 @@ func firstAction(found controller.Reservation) controller.EffectAction {
 func (t *tx) newEffect(
 	c *controller.Claim, uid string, e controller.EffectReservation,
 ) (controller.EffectRecord, controller.Reservation, error) {
+	restored, err := t.restoration()
+	if err != nil {
+		return controller.EffectRecord{}, "", err
+	}
 	found := controller.EffectNew
-	if e.Adopt || e.ObserveOnly {
+	if e.Adopt || e.ObserveOnly || restored != nil {
 		found = controller.EffectOpen
 	}
 	r := controller.EffectRecord{
@@ -98,7 +102,7 @@ func (t *tx) newEffect(
 		RequestFingerprint: e.RequestFingerprint, State: controller.EffectPending,
 		Token: uuid.NewString(), StartedAt: t.now,
 	}
-	err := t.exec(`INSERT INTO effects (resource_uid, effect_key, generation, kind, state, request_fingerprint,
+	err = t.exec(`INSERT INTO effects (resource_uid, effect_key, generation, kind, state, request_fingerprint,
 			token, started_at, apply_next, owner, attempts, attempt_action, attempt_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, ?, ?)`,
 		r.ResourceUID, r.Key, r.Generation, r.Kind, string(r.State), r.RequestFingerprint, r.Token, r.StartedAt,

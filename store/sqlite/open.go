@@ -136,12 +136,19 @@ func (s *Store) start(ctx context.Context) error {
 	if s.o.ReadOnly {
 		return patiently(s.o.busy, func() error { return s.reader.check(s.o.Path) })
 	}
+	if err := makeFile(s.o.Path); err != nil {
+		return err
+	}
+	at, err := placeOf(s.o.Path)
+	if err != nil {
+		return err
+	}
 	c, err := openWriter(s.o)
 	if err != nil {
 		return err
 	}
 	s.writer = newWriter(c, s.commit, s.o.isDiskError)
-	if s.owner, err = register(ctx, s); err != nil {
+	if s.owner, err = register(ctx, s, at); err != nil {
 		return err
 	}
 	return s.reapAll(ctx)

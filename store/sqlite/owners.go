@@ -39,7 +39,7 @@ func (s *Store) ownerFile(instance string) string {
 	return filepath.Join(filepath.Dir(s.o.Path), "owners", instance+".lock")
 }
 
-func register(ctx context.Context, s *Store) (*owner, error) {
+func register(ctx context.Context, s *Store, at place) (*owner, error) {
 	path := s.ownerFile(s.instance)
 	if err := durable.OS().MkdirAll(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -47,6 +47,9 @@ func register(ctx context.Context, s *Store) (*owner, error) {
 	lock, err := oslock.TryLock(path)
 	if err != nil {
 		return nil, err
+	}
+	if err := at.check(); err != nil {
+		return nil, errors.Join(err, removeLock(lock))
 	}
 	err = s.update(ctx, func(t *tx) error {
 		return t.exec("INSERT INTO owners VALUES (?, ?, ?)", s.instance, t.now, label(t.now))

@@ -195,6 +195,14 @@ CREATE TABLE freezes (
   freeze_json TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The projects that were brought back from a copy, and whether somebody has accepted
+-- what they do since. The empty scope stands for all that have no row of their own.
+CREATE TABLE restorations (
+  scope            TEXT PRIMARY KEY,
+  restoration_json TEXT NOT NULL,
+  accepted         INTEGER NOT NULL CHECK (accepted IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE source_cursors (
   scope      TEXT NOT NULL,
   controller TEXT NOT NULL,

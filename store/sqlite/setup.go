@@ -15,11 +15,8 @@ import (
 	"piworkflows/internal/durable"
 )
 
-// openWriter makes the file, if need be, and opens the connection that writes.
+// openWriter opens the connection that writes.
 func openWriter(o Options) (*conn, error) {
-	if err := makeFile(o.Path); err != nil {
-		return nil, err
-	}
 	c, err := openConn(access{path: o.Path, vfs: o.files, mode: "rw", busy: o.busy})
 	if err != nil {
 		return nil, err

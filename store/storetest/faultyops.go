@@ -187,6 +187,21 @@ func (s *Faulty) Frozen(ctx context.Context) (*controller.Suspension, error) {
 	return through(s, "Frozen", func() (*controller.Suspension, error) { return s.inner.Frozen(ctx) })
 }
 
+// MarkRestored passes through.
+func (s *Faulty) MarkRestored(ctx context.Context, r controller.Restoration) error {
+	return passing(s, "MarkRestored", func() error { return s.inner.MarkRestored(ctx, r) })
+}
+
+// AcceptRestored passes through.
+func (s *Faulty) AcceptRestored(ctx context.Context, actor, reason string) (bool, error) {
+	return through(s, "AcceptRestored", func() (bool, error) { return s.inner.AcceptRestored(ctx, actor, reason) })
+}
+
+// Restored passes through.
+func (s *Faulty) Restored(ctx context.Context) (*controller.Restoration, error) {
+	return through(s, "Restored", func() (*controller.Restoration, error) { return s.inner.Restored(ctx) })
+}
+
 // ReserveChild passes through.
 func (s *Faulty) ReserveChild(
 	ctx context.Context, c *controller.Claim, r controller.ChildReservation,

@@ -18,6 +18,7 @@ type picture struct {
 	Runs      []runqueue.Row
 	Events    []controller.Event
 	Frozen    *controller.Suspension
+	Restored  *controller.Restoration
 	Cursor    string
 }
 
@@ -49,6 +50,8 @@ func (k *kit) picture() picture {
 	p.Runs, err = k.Runs.Runs(k.Context(), runqueue.Query{})
 	k.must(err)
 	p.Frozen, err = k.Store.Frozen(k.Context())
+	k.must(err)
+	p.Restored, err = k.Store.Restored(k.Context())
 	k.must(err)
 	return p
 }

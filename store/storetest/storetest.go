@@ -69,7 +69,7 @@ func tests() []test {
 	var all []test
 	for _, group := range [][]test{
 		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, nextTests,
-		deletionTests, effectTests, attemptTests, verdictTests,
+		deletionTests, effectTests, attemptTests, verdictTests, restoredTests,
 		childTests, childContinuationTests, runTests, lifeTests, eventTests, changeTests, pruneTests, sourceTests, peerTests, crowdTests,
 	} {
 		all = append(all, group...)

@@ -131,6 +131,13 @@ var story = []storyStep{
 		_, err := a.store.RebuildQueue(ctx)
 		return err
 	}, many: true},
+	{name: "mark as restored", act: func(ctx context.Context, a *actor) error {
+		return a.store.MarkRestored(ctx, controller.Restoration{Actor: "ada", From: "copy"})
+	}},
+	{name: "accept what was restored", act: func(ctx context.Context, a *actor) error {
+		_, err := a.store.AcceptRestored(ctx, "ada", "")
+		return err
+	}, again: true},
 	{name: "claim for the end", act: claims("a")},
 	{name: "finish and claim the next", act: follows},
 	{name: "close", act: func(_ context.Context, a *actor) error { return a.store.Close() }},

@@ -1,0 +1,150 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+
+	"piworkflows/clock"
+	"piworkflows/lease"
+	"piworkflows/runbundle"
+	"piworkflows/runqueue"
+	"piworkflows/store/sqlite"
+)
+
+// The words of a store about its copies; see package store/sqlite.
+type (
+	// StoreContents says what is in a store, of all its projects.
+	StoreContents = sqlite.Contents
+	// StoreRestored says what a restoration did to the store.
+	StoreRestored = sqlite.Restored
+	// CopyProgress hears how many pages of a copy are made.
+	CopyProgress = sqlite.Progress
+)
+
+// Backup writes a verified copy of the store of a project, of one moment, while
+// others go on; see sqlite.Store.Backup. Run bundles are not in it.
+func Backup(
+	ctx context.Context, p Paths, c clock.Clock, log *slog.Logger, file string, progress CopyProgress,
+) (n StoreContents, err error) {
+	store, err := OpenReader(ctx, p, c, log)
+	if err != nil {
+		return n, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return store.Backup(ctx, file, progress)
+}
+
+// RestoreOptions say what to bring back, and where.
+type RestoreOptions struct {
+	Paths
+	// From is a copy that Backup made.
+	From string
+	// Actor is recorded as who did it.
+	Actor  string
+	Clock  clock.Clock
+	Logger *slog.Logger
+	// Progress may be nil.
+	Progress CopyProgress
+}
+
+// Restoration says what Restore did.
+type Restoration struct {
+	StoreRestored
+	// Runs are those of the project that had not ended and have no record here.
+	Runs []UnrecordedRun
+}
+
+// UnrecordedRun is a run that was brought back without its record.
+type UnrecordedRun struct {
+	RunID, Workflow string
+	// Fate is FateAnew or FateEnded.
+	Fate RunFate
+}
+
+// RunFate is what becomes of a run without a record.
+type RunFate string
+
+// The fates of a run that was brought back without its record.
+const (
+	// FateAnew is a run that a host begins anew.
+	FateAnew RunFate = "begins anew"
+	// FateEnded is a run that failed, because nobody can go on with it.
+	FateEnded RunFate = "ended"
+)
+
+// reasonNoRecord is the error of a run that cannot go on after a restoration.
+const reasonNoRecord = "it was brought back from a copy of the store, and its record is not here"
+
+// Restore puts a copy in the place of the store; see sqlite.Restore. It refuses
+// while a host or anybody else has the store open: a *HeldError, a
+// *sqlite.OpenError. Bundles stay as they are: runs that have ended since the copy
+// are found by theirs.
+func Restore(ctx context.Context, o RestoreOptions) (r Restoration, err error) {
+	o.Clock, o.Logger = orDefaults(o.Clock, o.Logger)
+	scope, err := sqlite.Scope(o.Project)
+	if err != nil {
+		return r, err
+	}
+	lock, err := lockHost(ctx, o.Store, o.Clock)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	if err == nil {
+		defer func() { err = errors.Join(err, lock.release()) }()
+	}
+	place := sqlite.Options{Path: o.Store, Scope: scope, Clock: o.Clock, Logger: o.Logger}
+	if r.StoreRestored, err = sqlite.Restore(ctx, place, o.From, o.Actor, o.Progress); err != nil {
+		return r, err
+	}
+	r.Runs, err = o.settleRuns(ctx)
+	return r, err
+}
+
+func orDefaults(c clock.Clock, log *slog.Logger) (clock.Clock, *slog.Logger) {
+	o := Options{Clock: c, Logger: log}.withDefaults()
+	return o.Clock, o.Logger
+}
+
+// settleRuns looks at the runs that had not ended when the copy was made. A host
+// begins a child run without a record anew; nobody can go on with another one.
+func (o RestoreOptions) settleRuns(ctx context.Context) (list []UnrecordedRun, err error) {
+	store, err := OpenStore(ctx, o.Paths, o.Clock, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	for _, status := range []runqueue.Status{runqueue.Running, runqueue.Parked} {
+		rows, err := store.Runs(ctx, runqueue.Query{Status: status, Limit: maxRestoredRuns})
+		if err != nil {
+			return list, err
+		}
+		for _, row := range rows {
+			if _, err := runbundle.ReadManifest(filepath.Join(o.Runs, row.RunID)); !unrecorded(err) {
+				continue
+			}
+			fate, err := settleRun(ctx, store, row)
+			if err != nil {
+				return list, err
+			}
+			list = append(list, UnrecordedRun{row.RunID, row.Workflow, fate})
+		}
+	}
+	return list, nil
+}
+
+// maxRestoredRuns bounds the runs of each state that are looked at, the newest.
+const maxRestoredRuns = 1000
+
+func settleRun(ctx context.Context, store runqueue.Store, row runqueue.Row) (RunFate, error) {
+	if row.ChildOf != "" {
+		return FateAnew, nil
+	}
+	claim, err := store.AdoptRun(ctx, row.RunID, lease.DefaultDuration)
+	if err != nil {
+		return "", err
+	}
+	return FateEnded, store.AbandonRun(ctx, claim, runqueue.Failed, reasonNoRecord)
+}

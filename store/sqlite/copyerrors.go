@@ -1,0 +1,65 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+)
+
+// DamagedError says that a file of a store is not whole.
+type DamagedError struct {
+	Path string
+	// Problem is the first that SQLite found.
+	Problem string
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s is damaged (%.200s): use another copy", e.Path, e.Problem)
+}
+
+// ErrorCode is the stable code of the error.
+func (*DamagedError) ErrorCode() string { return "store_damaged" }
+
+// CopyExistsError refuses to overwrite a file with a copy.
+type CopyExistsError struct{ Path string }
+
+func (e *CopyExistsError) Error() string {
+	return e.Path + " exists and was left untouched: name another file for the copy"
+}
+
+// ErrorCode is the stable code of the error.
+func (*CopyExistsError) ErrorCode() string { return "copy_exists" }
+
+// NoCopyError refuses a file that is a store in use and no copy of one: a part of
+// it is in another file.
+type NoCopyError struct{ Path string }
+
+func (e *NoCopyError) Error() string {
+	return e.Path + " is a store in use and no copy of one: make a copy with backup, and name that"
+}
+
+// ErrorCode is the stable code of the error.
+func (*NoCopyError) ErrorCode() string { return "not_a_copy" }
+
+// OpenError says that the store cannot be replaced while processes have it open.
+type OpenError struct {
+	Path string
+	// Owners name these processes for people.
+	Owners []string
+}
+
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("%s is open: stop %s, and try again", e.Path, strings.Join(e.Owners, " and "))
+}
+
+// ErrorCode is the stable code of the error.
+func (*OpenError) ErrorCode() string { return "store_open" }
+
+// ReplacedError says that the store was being replaced by a copy when it was opened.
+type ReplacedError struct{ Path string }
+
+func (e *ReplacedError) Error() string {
+	return e.Path + " is being replaced by a copy: try again in a moment"
+}
+
+// ErrorCode is the stable code of the error.
+func (*ReplacedError) ErrorCode() string { return "store_replaced" }

@@ -1,0 +1,179 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"piworkflows/controller"
+	"piworkflows/internal/durable"
+	"piworkflows/internal/oslock"
+)
+
+// Restored says what a restoration did.
+type Restored struct {
+	Contents
+	// Kept is the name of the store that was there before; empty if there was none.
+	Kept string
+	// Doubted counts the effects that became indeterminate.
+	Doubted int64
+}
+
+// cursorGap is how far the numbers of events jump at a restoration: a cursor that
+// was given after the copy was taken must never meet its number again.
+const cursorGap = 1 << 32
+
+// Restore puts a copy that Backup made in the place of the store of o. The copy is
+// verified and stays as it is. In what takes its place every project is marked as
+// restored; see controller.Store. The store that was there is kept under another
+// name. Nobody may have the store open: an *OpenError names who has. Other errors are
+// those of Verify and Open; after an error the store that was there is in its place.
+func Restore(ctx context.Context, o Options, from, actor string, progress Progress) (Restored, error) {
+	o, err := o.complete()
+	if err != nil {
+		return Restored{}, err
+	}
+	if from, err = filepath.Abs(from); err != nil {
+		return Restored{}, fmt.Errorf("restore: %w", err)
+	}
+	o.files = "pi-workflows-" + uuid.NewString()
+	if err := registerFiles(o.files, o.Fault); err != nil {
+		return Restored{}, err
+	}
+	defer forgetFiles(o.files)
+	r, err := o.restore(ctx, from, actor, progress)
+	return r, o.explain("restore", err)
+}
+
+func (o Options) restore(ctx context.Context, from, actor string, progress Progress) (r Restored, err error) {
+	if _, err := Verify(from); err != nil {
+		return r, err
+	}
+	if info, err := os.Lstat(o.Path); err == nil && !info.Mode().IsRegular() {
+		return r, fmt.Errorf("%s is a link or a folder: name the file of the store itself", o.Path)
+	}
+	if err := identify(o.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	if err := durable.OS().MkdirAll(filepath.Dir(o.Path)); err != nil {
+		return r, err
+	}
+	gate, err := closeGate(o)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, removeLock(gate)) }()
+	d, err := newDraft(o.Path)
+	if err != nil {
+		return r, err
+	}
+	defer d.discard()
+	if err := copyFile(ctx, from, o.toWrite(d.path), progress); err != nil {
+		return r, err
+	}
+	if r.Doubted, err = o.distrust(d.path, controller.Restoration{Actor: actor, From: from}); err != nil {
+		return r, err
+	}
+	if r.Contents, err = o.settled(d.path); err != nil {
+		return r, err
+	}
+	if err := d.sync(o.Fault); err != nil {
+		return r, err
+	}
+	if r.Kept, err = o.setAside(); err != nil {
+		return r, err
+	}
+	if err := d.replace(); err != nil {
+		return r, err
+	}
+	forgetOwners(o.Path)
+	return r, nil
+}
+
+// copyFile copies a copy.
+func copyFile(ctx context.Context, from string, to access, progress Progress) error {
+	c, err := openCopy(from)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return c.copyInto(ctx, to, progress)
+}
+
+// distrust brings a copy to our version, marks all projects in it, and counts the
+// effects that are in doubt now.
+func (o Options) distrust(path string, r controller.Restoration) (doubted int64, err error) {
+	c, err := openConn(o.toWrite(path))
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	now := milliseconds(o.Clock)
+	if err := migrate(c, path, now); err != nil {
+		return 0, err
+	}
+	if err := c.script("PRAGMA foreign_keys = ON; BEGIN IMMEDIATE"); err != nil {
+		return 0, err
+	}
+	defer func() { _ = c.rollback() }() // does nothing after the commit
+	t := &tx{conn: c, now: now}
+	for _, statement := range []string{
+		"DELETE FROM owners", "DELETE FROM restorations",
+		fmt.Sprintf("UPDATE sqlite_sequence SET seq = seq + %d WHERE name = 'events'", int64(cursorGap)),
+	} {
+		if err := t.exec(statement); err != nil {
+			return 0, err
+		}
+	}
+	if doubted, err = t.restored(everywhere, r); err != nil {
+		return 0, err
+	}
+	return doubted, c.script("COMMIT")
+}
+
+// setAside keeps the store that is there under another name as well, and returns
+// it. What is in the write-ahead log comes into its file first; a log that cannot be
+// read, of a store that is damaged, is kept beside it.
+func (o Options) setAside() (string, error) {
+	kept := o.Path + ".before-restore-" + o.Clock.Now().UTC().Format("20060102T150405.000Z")
+	there := true
+	if c, err := openConn(o.toWrite(o.Path)); err == nil {
+		_ = c.script("PRAGMA wal_checkpoint(TRUNCATE)") // else the log is kept
+		c.close()
+	}
+	err := os.Link(o.Path, kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		there, err = false, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the store that is there: %w", err)
+	}
+	if err := os.Rename(o.Path+"-wal", kept+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", errors.Join(fmt.Errorf("keep the log of the store that is there: %w", err), os.Remove(kept))
+	}
+	if err := os.Remove(o.Path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("remove the index of the log of the store that is there: %w", err)
+	}
+	if !there {
+		return "", nil
+	}
+	return kept, nil
+}
+
+// forgetOwners removes the locks of dead owners: no file names them any more.
+func forgetOwners(path string) {
+	locks, err := ownerLocks(path)
+	if err != nil {
+		return
+	}
+	for _, l := range locks {
+		if lock, err := oslock.TryLock(l); err == nil {
+			_ = removeLock(lock) // a file that stays disturbs nobody
+		}
+	}
+}
