@@ -198,4 +198,3 @@ func isA[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
-

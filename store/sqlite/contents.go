@@ -28,7 +28,7 @@ const copyStep = 1024
 func (c *conn) copyInto(ctx context.Context, to access, progress Progress) (err error) {
 	b, err := c.db.BackupInit("main", to.uri())
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // the caller explains it
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	for done := false; !done && err == nil; {
@@ -40,7 +40,7 @@ func (c *conn) copyInto(ctx context.Context, to access, progress Progress) (err 
 			progress(b.PageCount()-b.Remaining(), b.PageCount())
 		}
 	}
-	return err
+	return err //nolint:wrapcheck // the caller explains it
 }
 
 // contents counts the rows.

@@ -98,7 +98,7 @@ func restoredWakes(k *kit) {
 	k.finish(k.started("delayed"), controller.Finish{After: lasts, Reason: controller.ReasonDelay})
 	c := k.started("claimed")
 	k.markRestored()
-	wantError[*lease.LostError](k, k.Store.CheckApply(k.Context(), c))
+	_ = wantError[*lease.LostError](k, k.Store.CheckApply(k.Context(), c))
 	for _, key := range []string{"claimed", "delayed"} {
 		q := k.queue(key)
 		equal(k, key, q.State, controller.QueueReady)
