@@ -160,6 +160,10 @@ func TestExplain(t *testing.T) {
 			effect(s, controller.EffectApplied)
 			s.Frozen = &controller.Suspension{Actor: "ada"}
 		}, controller.StandingReady, []string{ready}},
+		{"a project that was brought back", func(s *controller.Situation) {
+			effect(s, controller.EffectApplied)
+			s.Restored = &controller.Restoration{Actor: "ada"}
+		}, controller.StandingReady, []string{ready, "restored → person: restore --accept"}},
 
 		// Children.
 		{"a child queued", func(s *controller.Situation) { child(s, controller.RunPending) },
