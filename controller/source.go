@@ -31,12 +31,14 @@ type SourceChecker interface {
 //
 // Design: One way in.
 type Intake struct {
+	// Controller is the name of the controller that the source belongs to.
+	Controller string
 	// Cursor is the last one that was delivered, empty at first.
 	Cursor string
 	// Clock is that of the process: a source waits on it and on nothing else.
 	Clock clock.Clock
-	// Feed is the change feed of the store, for sources that follow resources.
-	Feed ChangeFeed
+	// Feed reads the resources of the project and what happens to them.
+	Feed ResourceReader
 	// Deliver is the one way in.
 	Deliver Deliver
 	// Refused counts something from outside that was not let in, such as a request
@@ -51,9 +53,11 @@ type Intake struct {
 	Degraded func(reason string)
 }
 
-// ChangeFeed is the part of a Store that a source may read.
-type ChangeFeed interface {
-	// Head and Changes are those of Store.
+// ResourceReader is the part of a Store that a source may read; each operation is
+// that of Store.
+type ResourceReader interface {
+	Get(ctx context.Context, ref Ref) (Raw, error)
+	List(ctx context.Context, q ListQuery) (ListPage, error)
 	Head(ctx context.Context) (Cursor, error)
 	Changes(ctx context.Context, after Cursor, f ChangeFilter) (Changes, error)
 }

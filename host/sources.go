@@ -89,7 +89,7 @@ func (s sources) once(ctx context.Context, source controller.Source, m *meter) (
 	}
 	m.enter(controller.SourceRunning, "")
 	err = source.Run(ctx, controller.Intake{
-		Cursor: cursor, Clock: s.clock, Feed: s.store,
+		Controller: m.info.Controller, Cursor: cursor, Clock: s.clock, Feed: s.store,
 		Deliver: s.deliver(m), Refused: m.refused, Failed: m.failed, Degraded: m.degraded,
 	})
 	if err == nil {
@@ -104,6 +104,8 @@ func (s sources) deliver(m *meter) controller.Deliver {
 		d.Source = m.info.Source
 		r, err := s.store.Deliver(ctx, m.info.Controller, d)
 		switch {
+		case err == nil && d.ID == "" && len(d.Keys) == 0:
+			// only the cursor moved: nothing came
 		case err == nil:
 			m.delivered(r)
 		case ctx.Err() == nil:
