@@ -10,26 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piworkflows/internal/repo"
-	"piworkflows/test/markdown"
 )
-
-// The document shows the code that is compiled here.
-func TestTheDocumentShowsWhatIsCompiled(t *testing.T) {
-	t.Parallel()
-	source := read(t, "source", "webhook", "example_test.go")
-	_, after, _ := strings.Cut(source, "// webhook:declare\n")
-	want, _, found := strings.Cut(after, "// webhook:end\n")
-	if !found {
-		t.Fatal("example_test.go has no part between webhook:declare and webhook:end")
-	}
-	got, err := markdown.Marked(read(t, "docs", "sources.md"), "webhook", "declare")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" {
-		t.Errorf("docs/sources.md differs from example_test.go (-code +document):\n%s", diff)
-	}
-}
 
 var (
 	refusalInCode     = regexp.MustCompile(`status: http\.Status(\w+), code: "(\w+)"`)

@@ -1,0 +1,234 @@
+package fswatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+)
+
+// A watch that could not be had is tried again after a delay that doubles.
+const (
+	watchRetryBase = time.Minute
+	watchRetryMax  = time.Hour
+)
+
+// run is one run of a source.
+type run struct {
+	*Source
+	in    controller.Intake
+	marks *marks
+
+	watcher   *fsnotify.Watcher
+	collector sync.WaitGroup
+	// blind is why the system does not watch; retry is when it is asked again.
+	blind      error
+	retry      time.Time
+	retryDelay time.Duration
+	// unread is what the last look at everything could not see.
+	unread error
+}
+
+// round looks at what is marked and delivers what changed.
+func (r *run) round(ctx context.Context) error {
+	r.watch()
+	all, list := r.marks.take()
+	l := &look{
+		tree: r.tree, now: r.in.Clock.Now(), watch: r.watchFolder, unwatch: r.unwatchFolder,
+		changed: func(path string) error { return r.changed(ctx, path) },
+	}
+	for _, m := range list {
+		if err := l.at(ctx, m.path, m.written, false); err != nil {
+			return err
+		}
+	}
+	if l.unread != nil {
+		r.unread = l.unread
+	}
+	if all || l.moved && r.watcher != nil {
+		if err := r.everything(ctx, l); err != nil {
+			return err
+		}
+	}
+	r.in.Degraded(r.trouble())
+	return r.owed.deliver(ctx, r.in.Deliver)
+}
+
+// everything looks at the whole tree and sets every watch again.
+func (r *run) everything(ctx context.Context, l *look) error {
+	l.moved, l.unread = false, nil
+	l.watch(filepath.Dir(r.options.Root)) // it tells when the root comes and goes
+	if err := l.at(ctx, ".", false, true); err != nil {
+		return err
+	}
+	r.unread = l.unread
+	if r.watcher == nil {
+		return nil
+	}
+	r.retryDelay = 0
+	if l.moved {
+		r.marks.markAll()
+	}
+	return nil
+}
+
+// changed owes the keys of a path.
+func (r *run) changed(ctx context.Context, path string) error {
+	full, err := r.owed.add(path)
+	if err != nil {
+		r.in.Failed(err)
+	}
+	if !full {
+		return nil
+	}
+	return r.owed.deliver(ctx, r.in.Deliver)
+}
+
+// wait returns when there is something to look at and it has been quiet for a
+// while.
+func (r *run) wait(ctx context.Context) error {
+	var interval <-chan time.Time
+	if r.trouble() != "" || r.options.Poll {
+		timer := r.in.Clock.NewTimer(r.options.Interval)
+		defer timer.Stop()
+		interval = timer.C()
+	}
+	select {
+	case <-r.marks.woken:
+		return r.quieten(ctx)
+	case <-interval:
+		r.marks.markAll()
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (r *run) quieten(ctx context.Context) error {
+	latest := r.in.Clock.Now().Add(longestWait * r.options.Quiet)
+	for {
+		wait := min(r.options.Quiet-r.marks.quietFor(), latest.Sub(r.in.Clock.Now()))
+		if wait <= 0 {
+			return nil
+		}
+		if err := clock.Sleep(ctx, r.in.Clock, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// trouble says why the source does not hear of everything; "" if it does.
+func (r *run) trouble() string {
+	every := fmt.Sprintf("; everything is looked at every %s instead", r.options.Interval)
+	switch {
+	case r.tree.top == nil:
+		return fmt.Sprintf("there is no folder %s; it is looked for every %s", r.options.Root, r.options.Interval)
+	case r.blind != nil:
+		return fmt.Sprintf("the system does not watch %s: %v%s", r.options.Root, r.blind, every)
+	case r.unread != nil:
+		return fmt.Sprintf("not all of %s can be read: %s%s", r.options.Root, firstLine(r.unread.Error()), every)
+	default:
+		return ""
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// watch begins to watch if it is time for it. What happened before is not known
+// then.
+func (r *run) watch() {
+	if r.watcher != nil || r.options.Poll || r.in.Clock.Now().Before(r.retry) {
+		return
+	}
+	w, err := r.open()
+	if err != nil {
+		r.giveUp(err)
+		return
+	}
+	r.watcher, r.blind = w, nil
+	r.collector.Go(func() { r.collect(w) })
+	r.marks.markAll()
+}
+
+// giveUp goes on without watching for some time.
+func (r *run) giveUp(err error) {
+	r.unwatch()
+	r.blind = hinted(err)
+	r.retryDelay = min(max(2*r.retryDelay, watchRetryBase), watchRetryMax)
+	r.retry = r.in.Clock.Now().Add(r.retryDelay)
+}
+
+// unwatch ends the watch.
+func (r *run) unwatch() {
+	if r.watcher == nil {
+		return
+	}
+	if err := r.watcher.Close(); err != nil {
+		r.in.Failed(fmt.Errorf("end the watch of %s: %w", r.options.Root, err))
+	}
+	r.collector.Wait()
+	r.watcher = nil
+}
+
+// watchFolder sets one watch. A folder that is gone, or that may not be read, needs
+// none.
+func (r *run) watchFolder(dir string) {
+	if r.watcher == nil {
+		return
+	}
+	err := r.add(r.watcher, dir)
+	if err != nil && !gone(err) && !errors.Is(err, os.ErrPermission) {
+		r.giveUp(err)
+	}
+}
+
+// unwatchFolder takes a watch; mostly the system did already.
+func (r *run) unwatchFolder(dir string) {
+	if r.watcher != nil {
+		_ = r.watcher.Remove(dir)
+	}
+}
+
+// collect marks what the system tells, until the watcher is closed. It does
+// nothing that takes long, for the system keeps only so many events.
+func (r *run) collect(w *fsnotify.Watcher) {
+	for {
+		select {
+		case e, ok := <-w.Events:
+			if !ok {
+				return
+			}
+			r.mark(e)
+		case err, ok := <-w.Errors:
+			if !ok {
+				return
+			}
+			if !errors.Is(err, fsnotify.ErrEventOverflow) {
+				r.in.Failed(fmt.Errorf("watch %s: %w", r.options.Root, err))
+			}
+			r.marks.markAll()
+		}
+	}
+}
+
+// mark marks the place of an event. A change of attributes only has to be seen.
+func (r *run) mark(e fsnotify.Event) {
+	name, err := filepath.Rel(r.options.Root, e.Name)
+	name = filepath.ToSlash(name)
+	if err != nil || name == ".." || strings.HasPrefix(name, "../") || r.ignore.within(name) {
+		return
+	}
+	r.marks.mark(name, e.Op != fsnotify.Chmod)
+}
