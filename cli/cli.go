@@ -188,7 +188,7 @@ func (a *App) addCommands(root *cobra.Command) {
 			a.runCommand(), a.runsCommand(), a.viewCommand(), a.logsCommand(), a.graphCommand(),
 			a.resumeCommand(), a.pauseCommand(), a.cancelCommand(), a.answerCommand(),
 		},
-		groupProgram: {a.pruneCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.versionCommand()},
+		groupProgram: {a.doctorCommand(), a.pruneCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.versionCommand()},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

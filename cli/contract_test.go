@@ -119,6 +119,10 @@ func jsonResults() map[string]func(a *App) error {
 				}},
 			}, true)
 		},
+		"doctor": func(a *App) error {
+			list := []host.Finding{someFindings[0], someFindings[2]}
+			return a.showFindings(list, len(host.Wrong(list)))
+		},
 		"backup": func(a *App) error {
 			return a.printJSON(backupResult{schema("backup"), "/backups/monday.sqlite", copyOf(someContents)})
 		},

@@ -48,18 +48,28 @@ func lockHost(ctx context.Context, store string, c clock.Clock) (*hostLock, erro
 
 // Running reports whether a host runs on the store of a project.
 func Running(p Paths) (bool, error) {
+	_, runs, err := Holder(p)
+	return runs, err
+}
+
+// Holder reports whether a host runs on the store of a project, and what it wrote
+// about itself.
+func Holder(p Paths) (holder string, runs bool, err error) {
 	file, err := filepath.EvalSymlinks(p.Store)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return "", false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for a host on %s: %w", p.Store, err)
+		return "", false, fmt.Errorf("look for a host on %s: %w", p.Store, err)
 	}
 	held, err := oslock.Held(file + ".host.lock")
 	if err != nil {
-		return false, fmt.Errorf("look for a host on %s: %w", p.Store, err)
+		return "", false, fmt.Errorf("look for a host on %s: %w", p.Store, err)
 	}
-	return held, nil
+	if !held {
+		return "", false, nil
+	}
+	return readNote(file + ".host.owner"), true, nil
 }
 
 // maxNote bounds what is shown of the owner's note.

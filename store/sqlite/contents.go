@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 // Contents says what is in a file of a store, of all its projects.
@@ -85,7 +87,11 @@ func (c *conn) verify(path string) (n Contents, err error) {
 // sound asks SQLite whether its file is.
 func (c *conn) sound(path, check string) error {
 	var word string
-	if _, err := c.first("PRAGMA "+check+"(1)", nil, &word); err != nil {
+	_, err := c.first("PRAGMA "+check+"(1)", nil, &word)
+	if errors.Is(err, sqlite3.CORRUPT) {
+		return &DamagedError{Path: path, Problem: err.Error()}
+	}
+	if err != nil {
 		return err
 	}
 	if word != "ok" {

@@ -1,0 +1,278 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/internal/diskspace"
+	"piworkflows/lease"
+	"piworkflows/runqueue"
+)
+
+// goodMachine has all that a project needs.
+func goodMachine() host.Machine {
+	return host.Machine{
+		Program: func(context.Context, string) (string, error) { return "99.1.2", nil },
+		Free:    func(string) (int64, error) { return 5 << 30, nil },
+		Watches: func() (int, bool) { return 1 << 20, true },
+	}
+}
+
+func (w *world) doctorOptions() host.DoctorOptions {
+	return host.DoctorOptions{Paths: w.paths, Catalog: w.catalog, Clock: w.clock, Machine: goodMachine()}
+}
+
+func wantFinding(t *testing.T, o host.DoctorOptions, code host.FindingCode, s host.Severity, text string) {
+	t.Helper()
+	list := host.Diagnose(t.Context(), o)
+	for _, f := range list {
+		if f.Code == code && f.Severity == s && strings.Contains(f.Message, text) {
+			if f.Wrong() && f.Run == "" && f.Do == "" {
+				t.Errorf("nothing mends %+v", f)
+			}
+			return
+		}
+	}
+	t.Errorf("no %s %s with %q in %+v", s, code, text, list)
+}
+
+// Each trouble is found, and a project without any has no warning.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	for code, test := range doctorCases() {
+		t.Run(string(code), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, newWork())
+			if found := host.Wrong(host.Diagnose(t.Context(), w.doctorOptions())); len(found) != 0 {
+				t.Fatalf("before anything is wrong: %+v", found)
+			}
+			o := w.doctorOptions()
+			test.make(t, w, &o)
+			wantFinding(t, o, code, test.severity, test.text)
+		})
+	}
+	for _, code := range host.FindingCodes() {
+		if _, ok := doctorCases()[code]; !ok && code != host.FindingLogLarge { // a log of 256 MiB
+			t.Errorf("no case for %s", code)
+		}
+	}
+}
+
+type doctorCase struct {
+	severity host.Severity
+	text     string
+	make     func(t *testing.T, w *world, o *host.DoctorOptions)
+}
+
+func doctorCases() map[host.FindingCode]doctorCase {
+	cases := map[host.FindingCode]doctorCase{
+		host.FindingDefinition: {host.SeverityError, "no such luck", func(_ *testing.T, _ *world, o *host.DoctorOptions) {
+			o.Problems = []error{errors.New("no such luck")}
+		}},
+		host.FindingDefinitions: {host.SeverityOK, "1 controller and 1 workflow", untouched},
+		host.FindingNotLoaded: {host.SeverityWarning, "gone (1)", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			_, err := w.store.Put(t.Context(), controller.Put{Ref: controller.Ref{Controller: "gone", Key: "a"}, Spec: []byte("{}")})
+			must(t, err)
+		}},
+		host.FindingProgram: {host.SeverityOK, "git is of version 99.1.2", untouched},
+		host.FindingProgramMissing: {host.SeverityNote, "node was not found", func(_ *testing.T, _ *world, o *host.DoctorOptions) {
+			o.Machine.Program = func(_ context.Context, name string) (string, error) {
+				return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+			}
+		}},
+		host.FindingProgramOld: {host.SeverityWarning, "git is of version 2.37.9", func(_ *testing.T, _ *world, o *host.DoctorOptions) {
+			o.Machine.Program = func(context.Context, string) (string, error) { return "2.37.9", nil }
+		}},
+		host.FindingSpace: {host.SeverityOK, "5120 MiB left", untouched},
+		host.FindingSpaceLow: {host.SeverityError, "50 MiB left", func(_ *testing.T, _ *world, o *host.DoctorOptions) {
+			o.Machine.Free = func(string) (int64, error) { return 50 << 20, nil }
+		}},
+		host.FindingWatchLimit: {host.SeverityOK, "1048576", untouched},
+		host.FindingWatchLimitLow: {host.SeverityNote, "8192", func(_ *testing.T, _ *world, o *host.DoctorOptions) {
+			o.Machine.Watches = func() (int, bool) { return 8192, true }
+		}},
+		host.FindingRunsMissing: {host.SeverityNote, "no folder", untouched},
+		host.FindingRuns: {host.SeverityOK, "holds 0 runs", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			mustMkdir(t, w.paths.Runs)
+		}},
+		host.FindingRunsUnusable: {host.SeverityError, "not a directory", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			must(t, os.WriteFile(w.paths.Runs, nil, 0o600))
+		}},
+	}
+	maps.Copy(cases, storeCases())
+	maps.Copy(cases, projectCases())
+	return cases
+}
+
+func untouched(*testing.T, *world, *host.DoctorOptions) {}
+
+func storeCases() map[host.FindingCode]doctorCase {
+	return map[host.FindingCode]doctorCase{
+		host.FindingStoreMissing: {host.SeverityNote, "no store", func(_ *testing.T, _ *world, o *host.DoctorOptions) {
+			o.Store += "-elsewhere"
+		}},
+		host.FindingStoreUnusable: {host.SeverityError, "not a store of this program", func(t *testing.T, _ *world, o *host.DoctorOptions) {
+			t.Helper()
+			o.Store += "-elsewhere"
+			must(t, os.WriteFile(o.Store, []byte("mine"), 0o600))
+		}},
+		host.FindingStoreSound: {host.SeverityOK, "is sound", untouched},
+		host.FindingStoreDamaged: {host.SeverityError, "is damaged", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			damage(t, w)
+		}},
+		host.FindingOwners: {host.SeverityOK, "open for writing: process ", untouched},
+		host.FindingLeftover: {host.SeverityWarning, "copy.tmp", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			must(t, os.WriteFile(w.paths.Store+".copy.tmp", nil, 0o600))
+		}},
+		host.FindingKept: {host.SeverityNote, "before-restore-monday", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			must(t, os.WriteFile(w.paths.Store+".before-restore-monday", nil, 0o600))
+		}},
+	}
+}
+
+// damage closes a store and makes an index of it lie.
+func damage(t *testing.T, w *world) {
+	t.Helper()
+	for i := range 200 {
+		w.put(t, strings.Repeat("k", 150)+string(rune('a'+i%26))+string(rune('a'+i/26)), "quick")
+	}
+	must(t, w.store.Close())
+	text, err := os.ReadFile(w.paths.Store)
+	must(t, err)
+	const page = 4096
+	for at := page * (len(text) / page / 2); at < len(text)-page; at += page {
+		copy(text[at:], strings.Repeat("\x0d\x00\x00\xff\xff", 20))
+	}
+	must(t, os.WriteFile(w.paths.Store, text, 0o600))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func projectCases() map[host.FindingCode]doctorCase {
+	source := func(state controller.SourceState) func(*testing.T, *world, *host.DoctorOptions) {
+		return func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			w.host(t)
+			must(t, w.store.RecordSources(t.Context(), []controller.SourceStatus{{
+				SourceInfo: controller.SourceInfo{Controller: "job", Source: "tree"}, State: state, Reason: "no watches", LastError: "gone",
+			}}))
+		}
+	}
+	return map[host.FindingCode]doctorCase{
+		host.FindingFrozen: {host.SeverityNote, "frozen by ada: incident", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			_, err := w.store.Freeze(t.Context(), "ada", "incident")
+			must(t, err)
+		}},
+		host.FindingRestored: {host.SeverityNote, "monday", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			must(t, w.store.MarkRestored(t.Context(), controller.Restoration{Actor: "ada", From: "monday"}))
+		}},
+		host.FindingHostRuns: {host.SeverityOK, "process ", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			w.host(t)
+		}},
+		host.FindingNoHost: {host.SeverityNote, "nothing is due", untouched},
+		host.FindingWorkWaits: {host.SeverityWarning, "1 piece of work is due", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			w.put(t, "a", "quick")
+		}},
+		host.FindingInDoubt: {host.SeverityWarning, "ring of job/a", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			w.put(t, "a", "quick")
+			c, err := w.store.Claim(t.Context(), []string{"job"}, lease.DefaultDuration)
+			must(t, err)
+			_, _, err = w.store.ReserveEffect(t.Context(), c, controller.EffectReservation{
+				Key: "ring", Kind: "bell", Generation: 1, RequestFingerprint: strings.Repeat("0", 64),
+			})
+			must(t, err)
+			must(t, w.store.MarkRestored(t.Context(), controller.Restoration{}))
+		}},
+		host.FindingRunUnrecorded: {host.SeverityWarning, "run lost is parked", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			w.park(t, "lost")
+		}},
+		host.FindingRunInterrupted: {host.SeverityNote, "1 run was cut off", func(t *testing.T, _ *world, o *host.DoctorOptions) {
+			t.Helper()
+			dir := t.TempDir()
+			killProcess(t, travellerEnv+"="+dir)
+			o.Paths = openWorld(t, dir, newWork()).paths
+		}},
+		host.FindingOwnerDead: {host.SeverityNote, "died", func(t *testing.T, w *world, o *host.DoctorOptions) {
+			t.Helper()
+			dir := t.TempDir()
+			killProcess(t, travellerEnv+"="+dir)
+			for _, path := range []*string{&o.Project, &o.Store, &o.Runs} {
+				*path = filepath.Join(dir, strings.TrimPrefix(*path, w.paths.Project))
+			}
+		}},
+		host.FindingSourceDegraded: {host.SeverityWarning, "job/tree works less well than it should: no watches", source(controller.SourceDegraded)},
+		host.FindingSourceFailing:  {host.SeverityError, "job/tree failed and waits to be started again: gone", source(controller.SourceRestarting)},
+	}
+}
+
+// park leaves the row of a run that has no record.
+func (w *world) park(t *testing.T, runID string) {
+	t.Helper()
+	c, err := w.store.Launch(t.Context(), runqueue.NewRun{
+		RunID: runID, Workflow: "work", Source: []byte("{}"), Digest: strings.Repeat("0", 64), Input: []byte("{}"),
+	}, lease.DefaultDuration)
+	must(t, err)
+	must(t, w.store.ParkRun(t.Context(), c, ""))
+}
+
+// The document has an entry for each code, and no other.
+func TestTheDoctorDocumentHasEveryCode(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile(filepath.Join("..", "docs", "doctor.md"))
+	must(t, err)
+	var documented []host.FindingCode
+	for _, entry := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllSubmatch(document, -1) {
+		documented = append(documented, host.FindingCode(entry[1]))
+	}
+	if diff := cmp.Diff(host.FindingCodes(), documented); diff != "" {
+		t.Errorf("docs/doctor.md lists the codes in their order (-code +document):\n%s", diff)
+	}
+}
+
+// This machine has a disk that can be measured, or says that it has not.
+func TestDoctorAsksThisMachine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	o := w.doctorOptions()
+	o.Machine = host.Machine{}
+	codes := map[host.FindingCode]bool{}
+	for _, f := range host.Diagnose(t.Context(), o) {
+		codes[f.Code] = true
+	}
+	_, err := diskspace.Free(w.paths.Project)
+	if measured := codes[host.FindingSpace] || codes[host.FindingSpaceLow]; measured != (err == nil) {
+		t.Errorf("the disk was measured: %v; %v", measured, err)
+	}
+	if known := []bool{codes[host.FindingProgram], codes[host.FindingProgramMissing], codes[host.FindingProgramOld]}; !slices.Contains(known, true) {
+		t.Error("nothing was said of programs")
+	}
+}
