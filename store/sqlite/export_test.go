@@ -39,3 +39,6 @@ func (s *Store) AwaitQueued(n int) {
 		runtime.Gosched()
 	}
 }
+
+// Alone is what the writer asks before it leaves room for others.
+func (s *Store) Alone() bool { return s.alone() }

@@ -39,6 +39,19 @@ func (s *Store) ownerFile(instance string) string {
 	return filepath.Join(filepath.Dir(s.o.Path), "owners", instance+".lock")
 }
 
+// alone reports whether this is the only store that can write, as far as the lock
+// files tell. Every store makes its own before it writes for the first time.
+func (s *Store) alone() bool {
+	const ours = 1
+	folder, err := os.Open(filepath.Dir(s.ownerFile(s.instance)))
+	if err != nil {
+		return false
+	}
+	defer folder.Close()
+	names, err := folder.Readdirnames(ours + 1)
+	return err == nil && len(names) <= ours
+}
+
 func register(ctx context.Context, s *Store, at place) (*owner, error) {
 	path := s.ownerFile(s.instance)
 	if err := durable.OS().MkdirAll(filepath.Dir(path)); err != nil {

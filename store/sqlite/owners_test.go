@@ -182,6 +182,30 @@ func TestOwnerWithoutLockIsNotJudged(t *testing.T) {
 }
 
 // Of many who find a dead owner one frees its claims, once.
+func TestAStoreKnowsWhetherOthersWrite(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	first := open(t, o)
+	if !first.Alone() {
+		t.Error("alone, a store sees others")
+	}
+	second := open(t, o)
+	if first.Alone() || second.Alone() {
+		t.Error("of two stores, one believes itself alone")
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !first.Alone() {
+		t.Error("after the other has closed, a store still sees it")
+	}
+	o.ReadOnly = true
+	open(t, o)
+	if !first.Alone() {
+		t.Error("a store that only reads is taken for one that writes")
+	}
+}
+
 func TestManyFindTheDead(t *testing.T) {
 	t.Parallel()
 	o := options(t)

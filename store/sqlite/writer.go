@@ -16,9 +16,9 @@ const (
 	// maxGroup bounds the writes that share one transaction, and with it the
 	// time for which the first of them waits.
 	maxGroup = 128
-	// busyStretch is how long the writer goes from group to group before it
-	// leaves the lock free for breath: other processes look for it about every
-	// 2 ms, and would look in vain for as long as our callers keep coming.
+	// busyStretch is how long the writer goes from group to group before it looks
+	// whether others write to the file, and leaves them the lock for breath: they try
+	// to take it about every 2 ms, in vain for as long as our callers keep coming.
 	busyStretch = 50 * time.Millisecond
 	breath      = 2500 * time.Microsecond
 	// maxAhead bounds the rows that one claim reads for those that follow it.
@@ -36,6 +36,8 @@ type writer struct {
 	tasks  chan *task
 	quit   chan struct{}
 	done   chan struct{}
+	// alone reports whether nobody else can wait for the lock.
+	alone func() bool
 	// heads are what the claims of a transaction share.
 	heads heads
 	// transactions counts commits that changed something; tests read it.
@@ -44,9 +46,9 @@ type writer struct {
 	isDisk       func(error) bool
 }
 
-func newWriter(c *conn, commit *signal, isDisk func(error) bool) *writer {
+func newWriter(c *conn, commit *signal, isDisk func(error) bool, alone func() bool) *writer {
 	w := &writer{
-		conn: c, commit: commit, isDisk: isDisk, tasks: make(chan *task, maxGroup),
+		conn: c, commit: commit, isDisk: isDisk, alone: alone, tasks: make(chan *task, maxGroup),
 		quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -122,7 +124,9 @@ func (w *writer) loop() {
 		}
 		w.serve(group)
 		if others.Now().Sub(began) > busyStretch {
-			_ = clock.Sleep(context.Background(), others, breath) // its context never ends
+			if !w.alone() {
+				_ = clock.Sleep(context.Background(), others, breath) // its context never ends
+			}
 			began = others.Now()
 		}
 	}
