@@ -135,7 +135,8 @@ type Store interface {
 	Events(ctx context.Context, q EventQuery) ([]Event, error)
 	// PruneEvents removes old events and PruneDeliveries forgets old deliveries, in
 	// many transactions. They return how many, or how many it would be. A cursor
-	// stays good; what was removed after it is passed over.
+	// stays good; what was removed after it is passed over. The newest event of a
+	// store may stay, however old it is.
 	PruneEvents(ctx context.Context, p EventPruning) (int, error)
 	PruneDeliveries(ctx context.Context, p DeliveryPruning) (int, error)
 	// Head returns the cursor after the newest event.

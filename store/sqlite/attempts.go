@@ -67,11 +67,12 @@ func (s *Store) EffectAttempts(ctx context.Context, ref controller.Ref, effect s
 
 // effectOf finds an effect of a resource.
 func (t *tx) effectOf(ref controller.Ref, key string) (effectRow, error) {
-	uid, err := t.uid(ref)
+	id, uid, err := t.identify(ref)
 	if err != nil {
 		return effectRow{}, err
 	}
-	row, found, err := t.effect(uid, key)
+	row, found, err := t.effect(id, key)
+	row.ResourceUID = uid
 	if err == nil && !found {
 		err = &controller.EffectNotFoundError{Ref: ref, Effect: key}
 	}

@@ -49,9 +49,10 @@ func (s *Store) Head(ctx context.Context) (controller.Cursor, error) {
 	return encodeCursor(head), nil
 }
 
-// head returns the highest number that an event of the file ever had.
+// head returns the highest number that an event of the file ever had: the newest
+// one is never removed.
 func (t *tx) head() (seq int64, err error) {
-	_, err = t.first("SELECT seq FROM sqlite_sequence WHERE name = 'events'", nil, &seq)
+	_, err = t.first("SELECT max(seq) FROM events", nil, &seq)
 	return seq, err
 }
 

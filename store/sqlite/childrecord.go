@@ -32,7 +32,7 @@ func (s *Store) Children(ctx context.Context, ref controller.Ref) ([]controller.
 		return nil, err
 	}
 	return read(ctx, s, "read children", func(t *tx) ([]controller.ChildRun, error) {
-		uid, err := t.uid(ref)
+		_, uid, err := t.identify(ref)
 		if err != nil {
 			return nil, err
 		}

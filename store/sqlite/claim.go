@@ -153,7 +153,7 @@ func (h *held) woken() bool { return h.wake != h.seen }
 
 const liveQuery = `SELECT r.id, r.uid, r.resource_version, r.guard_version, r.observed_generation, r.conditions_json,
 		r.workflow_run_json, r.controller_status_json, r.deletion_timestamp, r.finalizers_json, r.wake, r.handled, r.stalled,
-		EXISTS (SELECT 1 FROM effects e WHERE e.resource_uid = r.uid AND e.state IN ('pending', 'indeterminate')),
+		EXISTS (SELECT 1 FROM effects e WHERE e.resource_id = r.id AND e.state IN ('pending', 'indeterminate')),
 		q.claim_token, q.claim_expires_at, q.lane, q.consecutive_errors, q.retries, q.last_error, q.claim_wake
 	FROM resources r JOIN queue q ON q.resource_id = r.id WHERE r.id = ? AND r.scope = ?`
 
@@ -174,18 +174,17 @@ func (t *tx) live(c *controller.Claim) (h held, err error) {
 	return h, lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
 }
 
-// holds is live for operations that only need to know that a claim is live, and
-// the UID of its resource.
-func (t *tx) holds(c *controller.Claim) (uid string, err error) {
+// holds is live for operations that only need to know that a claim is live.
+func (t *tx) holds(c *controller.Claim) error {
 	var token string
 	var expires time.Time
-	found, err := t.first(`SELECT r.uid, q.claim_token, q.claim_expires_at
-		FROM resources r JOIN queue q ON q.resource_id = r.id WHERE r.id = ? AND r.scope = ?`,
-		values(rowOf(c.Token), t.scope), &uid, &token, &expires)
+	found, err := t.first(`SELECT q.claim_token, q.claim_expires_at
+		FROM queue q JOIN controllers l ON l.id = q.controller_id WHERE q.resource_id = ? AND l.scope = ?`,
+		values(rowOf(c.Token), t.scope), &token, &expires)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return uid, lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
+	return lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
 }
 
 // lost returns a *lease.LostError unless the row is there, carries the token,
@@ -210,7 +209,7 @@ func lost(what string, found bool, token, present string, expires, now time.Time
 // Renew extends a claim; see controller.Store.
 func (s *Store) Renew(ctx context.Context, c *controller.Claim, d time.Duration) error {
 	return s.change(ctx, "renew claim", change{fleeting: func(t *tx) error {
-		if _, err := t.holds(c); err != nil {
+		if err := t.holds(c); err != nil {
 			return err
 		}
 		return t.exec("UPDATE queue SET claim_expires_at = ? WHERE resource_id = ?", t.now.Add(d), rowOf(c.Token))

@@ -113,7 +113,7 @@ func (t *tx) forceFinalizer(r *record, d controller.Deletion) error {
 		return &controller.FinalizerNotFoundError{Ref: r.Ref, Finalizer: d.ForceFinalizer, Present: held}
 	}
 	open, err := t.names(`SELECT effect_key FROM effects
-		WHERE resource_uid = ? AND state IN ('pending', 'indeterminate') ORDER BY seq`, r.uid)
+		WHERE resource_id = ? AND state IN ('pending', 'indeterminate') ORDER BY seq`, r.id)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (t *tx) deletable(r record) (bool, error) {
 	if r.deletion == nil || string(r.finalizers) != emptyList {
 		return false, nil
 	}
-	unfinished, err := t.unfinishedEffects(r.uid)
+	unfinished, err := t.unfinishedEffects(r.id)
 	if unfinished || err != nil {
 		return false, err
 	}

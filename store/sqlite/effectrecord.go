@@ -20,25 +20,45 @@ type effectRow struct {
 	since    *time.Time
 }
 
-const recordQuery = `SELECT effect_key, resource_uid, generation, kind, state, request_fingerprint, token,
-	external_ref, error, started_at, completed_at`
-
-const effectQuery = recordQuery + " FROM effects"
+// What is read of an effect: its record but for the UID of its resource, and the
+// rest of the row.
+const (
+	effectFields = `e.effect_key, e.generation, e.kind, e.state, e.request_fingerprint, e.token,
+		e.external_ref, e.error, e.started_at, e.completed_at`
+	effectRowFields = effectFields + ", e.seq, e.apply_next, e.owner, e.attempts, e.attempt_action, e.attempt_at"
+)
 
 func effectColumns(r *controller.EffectRecord) []any {
 	return []any{
-		&r.Key, &r.ResourceUID, &r.Generation, &r.Kind, (*string)(&r.State), &r.RequestFingerprint, &r.Token,
+		&r.Key, &r.Generation, &r.Kind, (*string)(&r.State), &r.RequestFingerprint, &r.Token,
 		&r.ExternalRef, &r.Error, &r.StartedAt, &r.CompletedAt,
 	}
 }
 
-const effectRowQuery = recordQuery + `, seq, apply_next, owner, attempts, attempt_action, attempt_at FROM effects
-	WHERE resource_uid = ? AND effect_key = ?`
+func (r *effectRow) columns() []any {
+	return append(effectColumns(&r.EffectRecord), &r.seq, &r.applyNext, &r.owner, &r.attempts, &r.action, &r.since)
+}
 
-func (t *tx) effect(uid, key string) (r effectRow, found bool, err error) {
-	found, err = t.first(effectRowQuery, values(uid, key), append(effectColumns(&r.EffectRecord),
-		&r.seq, &r.applyNext, &r.owner, &r.attempts, &r.action, &r.since)...)
+func (t *tx) effect(resource int64, key string) (r effectRow, found bool, err error) {
+	found, err = t.first("SELECT "+effectRowFields+" FROM effects e WHERE e.resource_id = ? AND e.effect_key = ?",
+		values(resource, key), r.columns()...)
 	return r, found, err
+}
+
+// heldEffect finds an effect of the resource that a live claim holds.
+func (t *tx) heldEffect(c *controller.Claim, key string) (r effectRow, found bool, err error) {
+	var token string
+	var expires time.Time
+	held, err := t.first("SELECT q.claim_token, q.claim_expires_at, "+effectRowFields+`
+		FROM queue q JOIN controllers l ON l.id = q.controller_id
+		LEFT JOIN effects e ON e.resource_id = q.resource_id AND e.effect_key = ?
+		WHERE q.resource_id = ? AND l.scope = ?`,
+		values(key, rowOf(c.Token), t.scope), append([]any{&token, &expires}, r.columns()...)...)
+	r.ResourceUID = c.Resource.Metadata.UID
+	if err == nil {
+		err = lost(c.Ref.String(), held, string(c.Token), token, expires, t.now)
+	}
+	return r, r.seq != 0, err
 }
 
 // Effects returns the records of a resource; see controller.Store.
@@ -47,13 +67,13 @@ func (s *Store) Effects(ctx context.Context, ref controller.Ref) ([]controller.E
 		return nil, err
 	}
 	return read(ctx, s, "read effects", func(t *tx) ([]controller.EffectRecord, error) {
-		uid, err := t.uid(ref)
+		id, uid, err := t.identify(ref)
 		if err != nil {
 			return nil, err
 		}
 		var list []controller.EffectRecord
-		var r controller.EffectRecord
-		err = t.each(effectQuery+" WHERE resource_uid = ? ORDER BY seq", values(uid), func() error {
+		r := controller.EffectRecord{ResourceUID: uid}
+		err = t.each("SELECT "+effectFields+" FROM effects e WHERE e.resource_id = ? ORDER BY e.seq", values(id), func() error {
 			list = append(list, r)
 			return nil
 		}, effectColumns(&r)...)
@@ -71,22 +91,21 @@ func (s *Store) ListEffects(ctx context.Context, q controller.EffectQuery) ([]co
 	return read(ctx, s, "list effects", func(t *tx) ([]controller.EffectItem, error) {
 		var list []controller.EffectItem
 		var item controller.EffectItem
-		err := t.each(`SELECT r.controller, r.resource_key, e.effect_key, e.resource_uid, e.generation, e.kind, e.state,
-				e.request_fingerprint, e.token, e.external_ref, e.error, e.started_at, e.completed_at
-			FROM effects e JOIN resources r ON r.uid = e.resource_uid
+		err := t.each("SELECT r.controller, r.resource_key, r.uid, "+effectFields+`
+			FROM effects e JOIN resources r ON r.id = e.resource_id
 			WHERE r.scope = ?1 AND (?2 = '' OR r.controller = ?2) AND (?3 = '' OR r.resource_key = ?3)
 				AND (?4 = '' OR e.state = ?4)
 			ORDER BY e.seq DESC LIMIT ?5`,
 			values(t.scope, q.Controller, q.Key, string(q.State), count), func() error {
 				list = append(list, item)
 				return nil
-			}, append([]any{&item.Controller, &item.Ref.Key}, effectColumns(&item.EffectRecord)...)...)
+			}, append([]any{&item.Controller, &item.Ref.Key, &item.ResourceUID}, effectColumns(&item.EffectRecord)...)...)
 		return list, err
 	})
 }
 
 // unfinishedEffects reports whether there is an effect of which nobody knows how
 // it ended.
-func (t *tx) unfinishedEffects(uid string) (bool, error) {
-	return t.first("SELECT 1 FROM effects WHERE resource_uid = ? AND state IN ('pending', 'indeterminate')", values(uid))
+func (t *tx) unfinishedEffects(resource int64) (bool, error) {
+	return t.first("SELECT 1 FROM effects WHERE resource_id = ? AND state IN ('pending', 'indeterminate')", values(resource))
 }

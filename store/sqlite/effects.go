@@ -40,16 +40,12 @@ func (s *Store) ReserveEffect(
 func (t *tx) reserveEffect(
 	c *controller.Claim, e controller.EffectReservation,
 ) (r controller.EffectRecord, found controller.Reservation, err error) {
-	uid, err := t.holds(c)
-	if err != nil {
-		return r, "", err
-	}
-	row, exists, err := t.effect(uid, e.Key)
+	row, exists, err := t.heldEffect(c, e.Key)
 	if err != nil {
 		return r, "", err
 	}
 	if !exists {
-		return t.newEffect(c, uid, e)
+		return t.newEffect(c, e)
 	}
 	if differs := difference(row.EffectRecord, e); differs != "" {
 		return r, "", &controller.EffectConflictError{Ref: c.Ref, Key: e.Key, Differs: differs}
@@ -87,7 +83,7 @@ func firstAction(found controller.Reservation) controller.EffectAction {
 }
 
 func (t *tx) newEffect(
-	c *controller.Claim, uid string, e controller.EffectReservation,
+	c *controller.Claim, e controller.EffectReservation,
 ) (controller.EffectRecord, controller.Reservation, error) {
 	restored, err := t.restoration()
 	if err != nil {
@@ -98,14 +94,14 @@ func (t *tx) newEffect(
 		found = controller.EffectOpen
 	}
 	r := controller.EffectRecord{
-		Key: e.Key, ResourceUID: uid, Generation: e.Generation, Kind: e.Kind,
+		Key: e.Key, ResourceUID: c.Resource.Metadata.UID, Generation: e.Generation, Kind: e.Kind,
 		RequestFingerprint: e.RequestFingerprint, State: controller.EffectPending,
 		Token: uuid.NewString(), StartedAt: t.now,
 	}
-	err = t.exec(`INSERT INTO effects (resource_uid, effect_key, generation, kind, state, request_fingerprint,
+	err = t.exec(`INSERT INTO effects (resource_id, effect_key, generation, kind, state, request_fingerprint,
 			token, started_at, apply_next, owner, attempts, attempt_action, attempt_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, ?, ?)`,
-		r.ResourceUID, r.Key, r.Generation, r.Kind, string(r.State), r.RequestFingerprint, r.Token, r.StartedAt,
+		rowOf(c.Token), r.Key, r.Generation, r.Kind, string(r.State), r.RequestFingerprint, r.Token, r.StartedAt,
 		string(c.Token), string(firstAction(found)), t.now)
 	if err != nil {
 		return r, found, err
@@ -137,11 +133,7 @@ func (s *Store) FinishEffect(
 	e.Error = limit.Text(e.Error, controller.MaxError)
 	e.ExternalRef = limit.Text(e.ExternalRef, maxReference)
 	return write(ctx, s, "finish effect", func(t *tx) (controller.EffectRecord, error) {
-		uid, err := t.holds(c)
-		if err != nil {
-			return controller.EffectRecord{}, err
-		}
-		row, exists, err := t.effect(uid, e.Key)
+		row, exists, err := t.heldEffect(c, e.Key)
 		if err != nil {
 			return row.EffectRecord, err
 		}

@@ -46,7 +46,7 @@ func (t *tx) wakeUnfinished() error {
 	var waiting []controller.Ref
 	var ref controller.Ref
 	err := t.each(`SELECT DISTINCT r.controller, r.resource_key FROM effects e
-		JOIN resources r ON r.uid = e.resource_uid
+		JOIN resources r ON r.id = e.resource_id
 		WHERE r.scope = ? AND e.state IN ('pending', 'indeterminate')`, values(t.scope), func() error {
 		waiting = append(waiting, ref)
 		return nil
@@ -79,15 +79,14 @@ func (t *tx) frozen() (*controller.Suspension, error) {
 
 // CheckApply is the last look before an effect is applied; see controller.Store.
 func (s *Store) CheckApply(ctx context.Context, c *controller.Claim) error {
-	_, err := read(ctx, s, "check claim", func(t *tx) (uid string, err error) {
-		if uid, err = t.holds(c); err != nil {
-			return uid, err
+	frozen, err := read(ctx, s, "check claim", func(t *tx) (*controller.Suspension, error) {
+		if err := t.holds(c); err != nil {
+			return nil, err
 		}
-		f, err := t.frozen()
-		if f != nil {
-			err = &controller.FrozenError{Freeze: *f}
-		}
-		return uid, err
+		return t.frozen()
 	})
+	if frozen != nil {
+		return &controller.FrozenError{Freeze: *frozen}
+	}
 	return err
 }

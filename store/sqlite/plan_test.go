@@ -39,7 +39,7 @@ func isScan(step string) bool {
 	if !strings.HasPrefix(step, "SCAN ") {
 		return false
 	}
-	for _, allowed := range []string{"queue_claimed", "runs_claimed", "schema_info", "owners", "sqlite_master", "CONSTANT ROW", "sqlite_sequence"} {
+	for _, allowed := range []string{"queue_claimed", "runs_claimed", "schema_info", "owners", "sqlite_master", "CONSTANT ROW"} {
 		if strings.Contains(step, allowed) {
 			return false
 		}

@@ -22,7 +22,7 @@ func (s *Store) PruneEffects(ctx context.Context, p controller.EffectPruning) (i
 func (t *tx) cuttable(p controller.EffectPruning, count int) ([]int64, error) {
 	var list []int64
 	var seq int64
-	err := t.each(`SELECT e.seq FROM effects e JOIN resources r ON r.uid = e.resource_uid
+	err := t.each(`SELECT e.seq FROM effects e JOIN resources r ON r.id = e.resource_id
 		WHERE r.scope = ? AND e.state IN ('applied', 'rejected') AND e.completed_at < ? AND e.token <> ''
 		ORDER BY e.seq LIMIT ?`, values(t.scope, p.Before, count), func() error {
 		list = append(list, seq)

@@ -52,12 +52,14 @@ func (t *tx) removableEvents(p controller.EventPruning, count int) ([]int64, err
 var errYoung = errors.New("no older event follows")
 
 // eventsBefore reads from the oldest event on, and stops at the first that is
-// young enough: events come in the order of time, or nearly so.
+// young enough: events come in the order of time, or nearly so. The newest one of
+// the file stays: see head.
 func (t *tx) eventsBefore(before time.Time, count int) ([]int64, error) {
 	var list []int64
 	var seq int64
 	var at time.Time
-	err := t.each("SELECT seq, recorded_at FROM events WHERE scope = ? ORDER BY seq LIMIT ?", values(t.scope, count), func() error {
+	err := t.each(`SELECT seq, recorded_at FROM events WHERE scope = ? AND seq < (SELECT max(seq) FROM events)
+		ORDER BY seq LIMIT ?`, values(t.scope, count), func() error {
 		if !at.Before(before) {
 			return errYoung
 		}

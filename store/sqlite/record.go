@@ -60,14 +60,14 @@ func (t *tx) existing(ref controller.Ref) (record, error) {
 	return r, err
 }
 
-// uid finds the identity of a resource.
-func (t *tx) uid(ref controller.Ref) (uid string, err error) {
-	found, err := t.first("SELECT uid FROM resources WHERE scope = ? AND controller = ? AND resource_key = ?",
-		values(t.scope, ref.Controller, ref.Key), &uid)
+// identify finds the row and the UID of a resource.
+func (t *tx) identify(ref controller.Ref) (id int64, uid string, err error) {
+	found, err := t.first("SELECT id, uid FROM resources WHERE scope = ? AND controller = ? AND resource_key = ?",
+		values(t.scope, ref.Controller, ref.Key), &id, &uid)
 	if err == nil && !found {
 		err = &controller.NotFoundError{Ref: ref}
 	}
-	return uid, err
+	return id, uid, err
 }
 
 // newRecord is a resource that nobody has looked at yet.

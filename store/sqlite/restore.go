@@ -122,18 +122,26 @@ func (o Options) distrust(path string, r controller.Restoration) (doubted int64,
 	}
 	defer func() { _ = c.rollback() }() // does nothing after the commit
 	t := &tx{conn: c, now: now}
-	for _, statement := range []string{
-		"DELETE FROM owners", "DELETE FROM restorations",
-		fmt.Sprintf("UPDATE sqlite_sequence SET seq = seq + %d WHERE name = 'events'", int64(cursorGap)),
-	} {
-		if err := t.exec(statement); err != nil {
-			return 0, err
-		}
+	if err := c.script("DELETE FROM owners; DELETE FROM restorations"); err != nil {
+		return 0, err
+	}
+	head, err := t.head()
+	if err != nil {
+		return 0, err
 	}
 	if doubted, err = t.restored(everywhere, r); err != nil {
 		return 0, err
 	}
+	if err := t.leap(head); err != nil {
+		return 0, err
+	}
 	return doubted, c.script("COMMIT")
+}
+
+// leap moves the events after a number, or else the newest one, far ahead of all
+// that were recorded before.
+func (t *tx) leap(head int64) error {
+	return t.exec("UPDATE events SET seq = seq + ? WHERE seq >= min(?, (SELECT max(seq) FROM events))", int64(cursorGap), head+1)
 }
 
 // setAside keeps the store that is there under another name as well, and returns

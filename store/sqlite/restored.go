@@ -105,7 +105,7 @@ func (t *tx) dropClaims(scope string) error {
 // it, and counts them.
 func (t *tx) doubtEffects(scope string) (int64, error) {
 	const open = ` WHERE state IN ('pending', 'indeterminate')
-		AND resource_uid IN (SELECT uid FROM resources WHERE` + ofScope + ")"
+		AND resource_id IN (SELECT id FROM resources WHERE` + ofScope + ")"
 	err := t.exec(`INSERT INTO effect_attempts (effect_seq, number, action, started_at, outcome)
 		SELECT seq, attempts + 1, attempt_action, attempt_at, 'unknown' FROM effects`+open+" AND attempt_at IS NOT NULL", scope)
 	if err != nil {

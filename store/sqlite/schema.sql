@@ -97,7 +97,7 @@ CREATE INDEX queue_claimed ON queue (controller_id, claim_expires_at)
 -- and an empty token.
 CREATE TABLE effects (
   seq                 INTEGER PRIMARY KEY,
-  resource_uid        TEXT NOT NULL REFERENCES resources (uid) ON DELETE CASCADE,
+  resource_id         INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE,
   effect_key          TEXT NOT NULL,
   generation          INTEGER NOT NULL,
   kind                TEXT NOT NULL,
@@ -114,10 +114,10 @@ CREATE TABLE effects (
   attempts            INTEGER NOT NULL CHECK (attempts >= 0),
   attempt_action      TEXT CHECK (attempt_action IN ('observe', 'apply')),
   attempt_at          INTEGER,
-  UNIQUE (resource_uid, effect_key),
+  UNIQUE (resource_id, effect_key),
   CHECK ((attempt_action IS NULL) = (attempt_at IS NULL))
 ) STRICT;
-CREATE INDEX effects_open ON effects (resource_uid) WHERE state IN ('pending', 'indeterminate');
+CREATE INDEX effects_open ON effects (resource_id) WHERE state IN ('pending', 'indeterminate');
 
 -- What was tried for an effect: a row for each call that is over, and for each
 -- verdict.
@@ -231,12 +231,12 @@ CREATE TABLE sources (
   PRIMARY KEY (scope, controller, source)
 ) STRICT, WITHOUT ROWID;
 
--- Events outlive their resource. AUTOINCREMENT, because a cursor must never
--- meet a number again, also after the newest events were pruned. Those of a project
--- are found by their numbers: a file of several projects is rare, and another index
--- would cost every pass a page.
+-- Events outlive their resource. A cursor must never meet a number again, so the
+-- newest event of the file is never pruned: the next one comes after it. Those of a
+-- project are found by their numbers: a file of several projects is rare, and
+-- another index would cost every pass a page.
 CREATE TABLE events (
-  seq          INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq          INTEGER PRIMARY KEY,
   scope        TEXT NOT NULL,
   recorded_at  INTEGER NOT NULL,
   controller   TEXT NOT NULL,

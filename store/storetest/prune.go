@@ -50,7 +50,13 @@ func pruneOldEvents(k *kit) {
 	equal(k, "what is left", k.events(controller.EventQuery{}), all[2:])
 	equal(k, "after the cursor", k.changes(cursor, controller.ChangeFilter{}).Events, all[2:])
 	equal(k, "after nothing", k.changes("", controller.ChangeFilter{}).Events, all[2:])
-	equal(k, "all of them", k.pruneEvents(controller.EventPruning{Before: before.Add(time.Hour)}), 2)
+	cursor = k.head()
+	gone := k.pruneEvents(controller.EventPruning{Before: before.Add(time.Hour)})
+	left := k.events(controller.EventQuery{})
+	equal(k, "gone or left", gone+len(left), 2)
+	if len(left) > 1 { // a store may keep the newest, for the sake of cursors
+		k.Errorf("%d events are left of those that are old", len(left))
+	}
 	k.enqueue("a")
 	equal(k, "after all were gone", len(k.changes(cursor, controller.ChangeFilter{}).Events), 1)
 }
