@@ -16,7 +16,7 @@ import (
 func TestTheDocumentShowsWhatIsCompiled(t *testing.T) {
 	t.Parallel()
 	document := read(t, "docs", "sources.md")
-	for _, name := range []string{"fswatch", "schedule", "webhook"} {
+	for _, name := range []string{"fswatch", "poll", "resources", "schedule", "webhook"} {
 		_, after, _ := strings.Cut(read(t, "source", name, "example_test.go"), "// "+name+":declare\n")
 		want, _, found := strings.Cut(after, "// "+name+":end\n")
 		if !found {
