@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"piworkflows/clock/clocktest"
+	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/runqueue"
@@ -158,16 +158,17 @@ func TestAFailingSourceStartsAgainFromItsCursor(t *testing.T) {
 		"a panic":  func() error { panic("the connection is gone") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			startAgain(t, &flaky{cursors: make(chan string), delivered: make(chan controller.DeliveryResult, 1), end: end})
+			inFakeTime(t, func(t *testing.T) {
+				t.Helper()
+				startAgain(t, &flaky{cursors: make(chan string), delivered: make(chan controller.DeliveryResult, 1), end: end})
+			})
 		})
 	}
 }
 
 func startAgain(t *testing.T, source *flaky) {
 	t.Helper()
-	manual := clocktest.New()
-	w := openWorldAt(t, t.TempDir(), newWork(), manual)
+	w := openWorldAt(t, t.TempDir(), newWork(), clock.System())
 	w.catalog = compile(t, controller.Define("later", later{}, controller.WithSources(source)))
 	if _, err := w.store.Put(t.Context(), controller.Put{Ref: controller.Ref{Controller: "later", Key: "k"}, Spec: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
@@ -182,7 +183,7 @@ func startAgain(t *testing.T, source *flaky) {
 	if r := await(t, source.delivered); r.Enqueued != 1 || r.Unknown != 1 {
 		t.Errorf("delivered: %+v", r)
 	}
-	if c := advanceUntil(t, manual, source.cursors); c != "after-k" {
+	if c := await(t, source.cursors); c != "after-k" {
 		t.Errorf("the second cursor is %q", c)
 	}
 	stop()

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"piworkflows/clock/clocktest"
+	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/lease"
@@ -136,9 +136,13 @@ func compileAll(t *testing.T, def *workflow.Definition) *host.Catalog {
 // A record that cannot be made today is no failure of the run. The engine gives
 // up after the time of a lease; the row is taken up again after another.
 func TestARunThatCannotBeRecordedIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	work, manual := newWork(), clocktest.New()
-	w := openWorldAt(t, t.TempDir(), work, manual)
+	inFakeTime(t, aRunThatCannotBeRecorded)
+}
+
+func aRunThatCannotBeRecorded(t *testing.T) {
+	t.Helper()
+	work := newWork()
+	w := openWorldAt(t, t.TempDir(), work, clock.System())
 	w.put(t, "a", "quick")
 	seconds := int(lease.DefaultDuration / time.Second)
 	h, err := host.New(t.Context(), w.options(), w.failing(times(seconds+5, "CheckRun", errBusy)))
@@ -148,7 +152,7 @@ func TestARunThatCannotBeRecordedIsTriedAgain(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
-	advanceUntil(t, manual, work.started)
+	awaitFor(t, 3*lease.DefaultDuration, work.started)
 	stop()
 	if err := errors.Join(await(t, ended), h.Close()); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"piworkflows/clock/clocktest"
+	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/host"
 )
@@ -63,7 +63,6 @@ type stage struct {
 	*testing.T
 
 	w      *world
-	clock  *clocktest.Manual
 	puppet puppet
 	store  telling
 	stop   func()
@@ -71,8 +70,8 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{T: t, clock: clocktest.New(), puppet: puppet{make(chan func(controller.Intake) error)}}
-	s.w = openWorldAt(t, t.TempDir(), newWork(), s.clock)
+	s := &stage{T: t, puppet: puppet{make(chan func(controller.Intake) error)}}
+	s.w = openWorldAt(t, t.TempDir(), newWork(), clock.System())
 	s.w.catalog = compile(t, controller.Define("later", later{}, controller.WithSources(s.puppet)))
 	if _, err := s.w.store.Put(t.Context(), controller.Put{Ref: controller.Ref{Controller: "later", Key: "k"}, Spec: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
@@ -130,7 +129,11 @@ func (s *stage) want(state controller.SourceState, counters controller.SourceCou
 }
 
 func TestWhatASourceDoesIsToldToOtherProcesses(t *testing.T) {
-	t.Parallel()
+	inFakeTime(t, whatASourceDoesIsToldToOtherProcesses)
+}
+
+func whatASourceDoesIsToldToOtherProcesses(t *testing.T) {
+	t.Helper()
 	s := newStage(t)
 	s.begin()
 	counters := controller.SourceCounters{}
@@ -156,10 +159,10 @@ func TestWhatASourceDoesIsToldToOtherProcesses(t *testing.T) {
 	s.order(func(controller.Intake) error { return errors.New("the connection is gone") })
 	counters.Errors, counters.Restarts = 2, 1
 	got = s.want(controller.SourceRestarting, counters)
-	if got.LastError != "the connection is gone" || got.NextStartAt == nil || !got.NextStartAt.Equal(s.clock.Now().Add(time.Second)) {
+	if got.LastError != "the connection is gone" || got.NextStartAt == nil || !got.NextStartAt.Equal(s.w.clock.Now().Add(time.Second)) {
 		t.Errorf("told: %+v", got)
 	}
-	if got := advanceUntil(t, s.clock, s.store.told); got.State != controller.SourceRunning || got.NextStartAt != nil {
+	if got := await(t, s.store.told); got.State != controller.SourceRunning || got.NextStartAt != nil {
 		t.Errorf("told: %+v", got)
 	}
 
@@ -168,7 +171,7 @@ func TestWhatASourceDoesIsToldToOtherProcesses(t *testing.T) {
 	s.begin()
 	s.deliver(controller.Delivery{ID: "2"})
 	for got.Deliveries != 2 { // its begin may be told before
-		got = advanceUntil(t, s.clock, s.store.told)
+		got = await(t, s.store.told)
 	}
 	s.stop()
 	told, err := s.w.store.Sources(t.Context())
@@ -178,7 +181,11 @@ func TestWhatASourceDoesIsToldToOtherProcesses(t *testing.T) {
 }
 
 func TestADeliveryThatTheStoreRefusesIsOneError(t *testing.T) {
-	t.Parallel()
+	inFakeTime(t, aDeliveryThatTheStoreRefusesIsOneError)
+}
+
+func aDeliveryThatTheStoreRefusesIsOneError(t *testing.T) {
+	t.Helper()
 	s := newStage(t)
 	s.begin()
 	s.want(controller.SourceRunning, controller.SourceCounters{})
@@ -188,7 +195,11 @@ func TestADeliveryThatTheStoreRefusesIsOneError(t *testing.T) {
 }
 
 func TestCountsThatCannotBeWrittenAreWrittenLater(t *testing.T) {
-	t.Parallel()
+	inFakeTime(t, countsThatCannotBeWrittenAreWrittenLater)
+}
+
+func countsThatCannotBeWrittenAreWrittenLater(t *testing.T) {
+	t.Helper()
 	s := newStage(t)
 	s.begin()
 	s.want(controller.SourceRunning, controller.SourceCounters{})
@@ -196,7 +207,7 @@ func TestCountsThatCannotBeWrittenAreWrittenLater(t *testing.T) {
 	s.order(func(in controller.Intake) error { in.Degraded("slow"); return nil })
 	await(t, s.store.failed)
 	s.store.broken.Store(false)
-	if got := advanceUntil(t, s.clock, s.store.told); got.State != controller.SourceDegraded {
+	if got := await(t, s.store.told); got.State != controller.SourceDegraded {
 		t.Errorf("told: %+v", got)
 	}
 	s.stop()

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"piworkflows/clock"
-	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/store/sqlite"
@@ -226,6 +226,11 @@ const patience = 20 * time.Second
 
 func await[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
+	return awaitFor(t, patience, c)
+}
+
+func awaitFor[T any](t *testing.T, patience time.Duration, c <-chan T) T {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	select {
@@ -266,25 +271,12 @@ func mustMkdir(t *testing.T, dir string) {
 	}
 }
 
-// advanceUntil moves the clock on, second by second, until a value arrives. It is
-// not so fast that nobody could renew a lease: what a host does between two
-// seconds takes real time, and no signal tells that it is through.
-func advanceUntil[T any](t *testing.T, c *clocktest.Manual, values <-chan T) T {
+// inFakeTime runs a test whose time passes while all wait, and only then. Files and
+// SQLite are real: whoever works on them is not waiting.
+func inFakeTime(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	second := time.NewTicker(5 * time.Millisecond) //nolint:forbidigo // see above
-	defer second.Stop()
-	for {
-		select {
-		case v := <-values:
-			return v
-		case <-ctx.Done():
-			t.Fatal("nothing happened")
-		case <-second.C:
-			c.Advance(time.Second)
-		}
-	}
+	t.Parallel()
+	synctest.Test(t, test)
 }
 
 // erase closes the store of a world and erases it.
