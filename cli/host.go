@@ -18,6 +18,7 @@ import (
 
 type hostFlags struct {
 	workers   int
+	maxRuns   int
 	once      bool
 	keep      keepFlags
 	logFormat string
@@ -60,6 +61,9 @@ func (a *App) hostCommand() *cobra.Command {
 			if f.workers < 1 || f.workers > 1000 {
 				return wrongUsage(cmd, "--workers %d is not between 1 and 1000", f.workers)
 			}
+			if f.maxRuns < 1 || f.maxRuns > 1000 {
+				return wrongUsage(cmd, "--max-runs %d is not between 1 and 1000", f.maxRuns)
+			}
 			if f.logFormat != logLines && f.logFormat != logJSON {
 				return wrongUsage(cmd, "--log-format %.40q is neither lines nor json", f.logFormat)
 			}
@@ -76,6 +80,7 @@ func (a *App) hostCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&f.workers, "workers", controller.DefaultWorkers, "at most `n` passes at once, 1 to 1000")
+	cmd.Flags().IntVar(&f.maxRuns, "max-runs", host.DefaultRuns, "at most `n` child runs, and n detached ones, at once")
 	cmd.Flags().BoolVar(&f.once, "once", false, "end when nothing is left to do; exit code 1 if a last pass failed")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", logLines, "`form` of the log on stderr: lines or json")
 	cmd.Flags().StringVar(&f.listen, "listen", "", "answer over HTTP at `address`, [HOST]:PORT")
@@ -93,7 +98,8 @@ const maxDrain = time.Hour
 // options are those of a host.
 func (f hostFlags) options(a *App, paths host.Paths, catalog *host.Catalog, log *slog.Logger) (host.Options, error) {
 	o := host.Options{
-		Paths: paths, Catalog: catalog, Workers: f.workers, Clock: a.o.Clock, Logger: log, Retention: f.keep.retention(),
+		Paths: paths, Catalog: catalog, Workers: f.workers, ChildRuns: f.maxRuns, DetachedRuns: f.maxRuns,
+		Clock: a.o.Clock, Logger: log, Retention: f.keep.retention(),
 		Listen: host.Listen{Addr: f.listen}, Drain: f.drain,
 	}
 	var err error

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -23,7 +24,9 @@ type runResult struct {
 	ContinuationOf string           `json:"continuationOf,omitempty"`
 	Status         runbundle.Status `json:"status"`
 	// Parked says that the run has no end and can be resumed.
-	Parked      bool            `json:"parked,omitempty"`
+	Parked bool `json:"parked,omitempty"`
+	// Detached says that a host has the run, or will have it.
+	Detached    bool            `json:"detached,omitempty"`
 	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
 	WaitingOn   string          `json:"waitingOn,omitempty"`
 	Error       string          `json:"error,omitempty"`
@@ -49,12 +52,14 @@ func (*RunError) ErrorCode() string { return "run_failed" }
 func (a *App) runCommand() *cobra.Command {
 	var input source
 	var who agentFlag
+	var detach detachFlag
 	cmd := &cobra.Command{
-		Use:   "run WORKFLOW [--input JSON | -f FILE] [--agent script:FILE | ask]",
+		Use:   "run WORKFLOW [--input JSON | -f FILE] [--agent script:FILE | ask | --detach]",
 		Short: "Start a run of a workflow and follow it",
 		Long: "Runs the workflow in this process. Progress goes to stderr, the final output to stdout; with\n" +
 			"-v also what commands and agents print, each line with its node as in logs.\n" +
-			"An interruption cancels the run; at a terminal, p pauses it and q parks it.\n" +
+			"An interruption cancels the run; at a terminal, p pauses it and q parks it. With --detach a\n" +
+			"host runs it: see it with view and logs, and control it with pause, resume, cancel and answer.\n" +
 			"docs/agents.md has the form of a script.",
 		Args:              exactArgs("WORKFLOW"),
 		ValidArgsFunction: a.complete(a.workflowNames),
@@ -62,14 +67,22 @@ func (a *App) runCommand() *cobra.Command {
 			if cmd.Flags().Changed("input") && cmd.Flags().Changed("file") {
 				return wrongUsage(cmd, "give --input or -f, not both")
 			}
-			if err := who.check(cmd, input.file == "-"); err != nil {
+			if err := errors.Join(who.check(cmd, input.file == "-"), detach.check(cmd, who, false)); err != nil {
 				return err
+			}
+			if detach.on {
+				text, err := a.runInput(input)
+				if err != nil {
+					return err
+				}
+				return a.runDetached(cmd.Context(), args[0], text)
 			}
 			return a.runWorkflow(cmd.Context(), args[0], input, who)
 		},
 	}
 	cmd.Flags().StringVar(&input.literal, "input", "", "the run input as `JSON` (default: null)")
 	cmd.Flags().StringVarP(&input.file, "file", "f", "", "the run input from a `file`, - for stdin")
+	detach.register(cmd)
 	who.register(cmd)
 	return cmd
 }
@@ -128,7 +141,8 @@ func (a *App) runInput(from source) (json.RawMessage, error) {
 func (a *App) printRun(command, parent string, paths host.Paths, r engine.Result) error {
 	if a.flags.json() {
 		return a.printJSON(runResult{
-			schema(command), r.RunID, parent, r.Status, r.Parked, r.FinalOutput, r.WaitingOn, r.Error, filepath.Join(paths.Runs, r.RunID),
+			head: schema(command), RunID: r.RunID, ContinuationOf: parent, Status: r.Status, Parked: r.Parked,
+			FinalOutput: r.FinalOutput, WaitingOn: r.WaitingOn, Error: r.Error, Bundle: filepath.Join(paths.Runs, r.RunID),
 		})
 	}
 	if len(r.FinalOutput) == 0 {

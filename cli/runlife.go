@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -19,17 +20,25 @@ import (
 func (a *App) resumeCommand() *cobra.Command {
 	var who agentFlag
 	var options host.ResumeOptions
+	var detach detachFlag
+	var here bool
 	cmd := &cobra.Command{
-		Use:   "resume RUN [--agent script:FILE | ask]",
-		Short: "Go on with a run that was parked, or whose process is gone",
-		Long: "No recorded step runs again; the one that was running starts anew. Progress goes to\n" +
-			"stderr, the final output to stdout. An interruption cancels the run; at a terminal, p\n" +
-			"pauses it and q parks it.",
+		Use:   "resume RUN [--agent script:FILE | ask | --detach]",
+		Short: "Go on with a run that is paused or parked, or whose process is gone",
+		Long: "No recorded step runs again; the one that was running starts anew. A run that another process\n" +
+			"holds goes on there; one that belongs to hosts goes on in a host, unless --here. Any other one\n" +
+			"goes on here: progress to stderr, the final output to stdout. An interruption cancels the run;\n" +
+			"at a terminal, p pauses it and q parks it.",
 		Args:              exactArgs("RUN"),
 		ValidArgsFunction: a.complete(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := who.check(cmd, false); err != nil {
+			if err := errors.Join(who.check(cmd, false), detach.check(cmd, who, options.Force)); err != nil {
 				return err
+			}
+			if here = here || who.value != "" || options.Force; !here {
+				if done, err := a.resumeElsewhere(cmd.Context(), args[0], detach.on); done || err != nil {
+					return err
+				}
 			}
 			return a.takeUp(cmd.Context(), "resume", "", args[0], who, func(o host.Options, s host.Store) (engine.Result, error) {
 				return host.ResumeRun(cmd.Context(), o, s, args[0], options)
@@ -37,6 +46,9 @@ func (a *App) resumeCommand() *cobra.Command {
 		},
 	}
 	registerForce(cmd, &options)
+	detach.register(cmd)
+	cmd.Flags().BoolVar(&here, "here", false, "in this process, although it belongs to hosts")
+	cmd.MarkFlagsMutuallyExclusive("here", "detach")
 	who.register(cmd)
 	return cmd
 }
@@ -44,9 +56,10 @@ func (a *App) resumeCommand() *cobra.Command {
 func (a *App) answerCommand() *cobra.Command {
 	var who agentFlag
 	var options host.ResumeOptions
+	var detach detachFlag
 	var file string
 	cmd := &cobra.Command{
-		Use:   "answer RUN (JSON | TEXT | -f FILE) [--agent script:FILE | ask]",
+		Use:   "answer RUN (JSON | TEXT | -f FILE) [--agent script:FILE | ask | --detach]",
 		Short: "Answer a run that waits, and follow its continuation",
 		Long: "The answer becomes the input of the continuation, which is a run of its own. A text that\n" +
 			"is no JSON becomes the object {\"answer\": TEXT}. A run takes one answer.",
@@ -56,12 +69,15 @@ func (a *App) answerCommand() *cobra.Command {
 			if (len(args) == 2) == cmd.Flags().Changed("file") {
 				return wrongUsage(cmd, "give the answer as an argument, or with -f")
 			}
-			if err := who.check(cmd, file == "-"); err != nil {
+			if err := errors.Join(who.check(cmd, file == "-"), detach.check(cmd, who, options.Force)); err != nil {
 				return err
 			}
 			answer, err := a.answerText(args, file)
 			if err != nil {
 				return err
+			}
+			if detach.on {
+				return a.answerDetached(cmd.Context(), args[0], answer)
 			}
 			return a.takeUp(cmd.Context(), "answer", args[0], args[0], who, func(o host.Options, s host.Store) (engine.Result, error) {
 				return host.AnswerRun(cmd.Context(), o, s, args[0], answer, options)
@@ -70,6 +86,7 @@ func (a *App) answerCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the answer as JSON from a `file`, - for stdin")
 	registerForce(cmd, &options)
+	detach.register(cmd)
 	who.register(cmd)
 	return cmd
 }
@@ -152,16 +169,16 @@ func (a *App) concludeRun(command, parent string, paths host.Paths, r engine.Res
 type cancelResult struct {
 	head
 	RunID string `json:"runId"`
-	// Was is where the run stood: parked, interrupted or waiting.
+	// Was is where the run stood: queued, running, paused, parked, interrupted or waiting.
 	Was string `json:"was"`
 }
 
 func (a *App) cancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel RUN",
-		Short: "End a run that is parked, interrupted or waiting",
-		Long: "A run that waits cannot be answered any more. A run that a live process runs is cancelled\n" +
-			"there, with Ctrl-C.",
+		Short: "End a run that is queued, running, parked, interrupted or waiting",
+		Long: "A run that waits cannot be answered any more. A run that another process runs is cancelled\n" +
+			"there, and the command waits for that.",
 		Args:              exactArgs("RUN"),
 		ValidArgsFunction: a.complete(a.runIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -181,22 +198,6 @@ func (a *App) printCancelled(r cancelResult) error {
 		return a.printJSON(r)
 	}
 	return a.print("run " + r.RunID + " cancelled, it was " + r.Was + "\n")
-}
-
-func (a *App) pauseCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "pause RUN",
-		Short: "Hold a run at its next step",
-		Long: "A run can be held by the process that runs it only. This command says which one that is;\n" +
-			"a host that takes orders from other processes comes with a later version.",
-		Args:              exactArgs("RUN"),
-		ValidArgsFunction: a.complete(a.runIDs),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onRun(cmd.Context(), args[0], func(o host.Options, s host.Store) error {
-				return host.PauseRun(cmd.Context(), o, s, args[0])
-			})
-		},
-	}
 }
 
 // onRun does something with a run that is in the table.

@@ -25,7 +25,7 @@ const scannedRuns = 1000
 
 // runStatuses are what runLine.Status may be.
 var runStatuses = []string{
-	"queued", "parked", "running", "waiting", "answered", "completed", "failed", "timed_out", "cancelled", "interrupted",
+	"queued", "parked", "paused", "running", "waiting", "answered", "completed", "failed", "timed_out", "cancelled", "interrupted",
 }
 
 type runsFlags struct {
@@ -41,7 +41,7 @@ type runsResult struct {
 type runLine struct {
 	RunID    string `json:"runId"`
 	Workflow string `json:"workflow"`
-	// Status is queued, parked, or that of the bundle.
+	// Status is queued, parked, paused, or that of the bundle.
 	Status string `json:"status"`
 	// StartedAt and FinishedAt are absent until then.
 	CreatedAt  string `json:"createdAt"`
@@ -51,6 +51,8 @@ type runLine struct {
 	// ChildOf is the request of a child run, Attempt counts its attempts.
 	ChildOf string `json:"childOf,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
+	// Detached says that the run belongs to hosts.
+	Detached bool `json:"detached,omitempty"`
 	// ContinuationOf is the run whose answer started this one, ContinuedBy the one
 	// that the answer to this run started.
 	ContinuationOf string `json:"continuationOf,omitempty"`
@@ -61,9 +63,10 @@ type runLine struct {
 func (a *App) runsCommand() *cobra.Command {
 	var f runsFlags
 	cmd := &cobra.Command{
-		Use:               "runs",
-		Short:             "List the runs of the project, the newest first",
-		Long:              "The status of a run is one of\n" + strings.Join(runStatuses, ", ") + ".",
+		Use:   "runs",
+		Short: "List the runs of the project, the newest first",
+		Long: "The status of a run is one of " + strings.Join(runStatuses[:5], ", ") + ",\n" +
+			strings.Join(runStatuses[5:], ", ") + ".",
 		Args:              rangeArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -120,7 +123,7 @@ func listRuns(ctx context.Context, paths host.Paths, s host.Store, f runsFlags) 
 func runLineOf(row runqueue.Row, root string) runLine {
 	line := runLine{
 		RunID: row.RunID, Workflow: row.Workflow, Status: host.RunStatus(row, nil), CreatedAt: clock.Format(row.CreatedAt),
-		ChildOf: row.ChildOf, Attempt: row.Attempt, Error: row.Error,
+		ChildOf: row.ChildOf, Attempt: row.Attempt, Detached: row.Detached, Error: row.Error,
 		ContinuationOf: row.ContinuationOf, ContinuedBy: row.ContinuedBy,
 	}
 	b, err := runbundle.Summarize(filepath.Join(root, row.RunID))

@@ -12,6 +12,7 @@ import (
 	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/lease"
+	"piworkflows/runqueue"
 	"piworkflows/store/storetest"
 )
 
@@ -133,7 +134,7 @@ func (s *storm) weather() {
 func (s *storm) runChildren() {
 	ctx := s.t.Context()
 	for {
-		c, err := s.store.ClaimRun(ctx, lease.DefaultDuration)
+		c, err := s.store.ClaimRun(ctx, runqueue.ClaimQuery{}, lease.DefaultDuration)
 		if c == nil || err != nil {
 			return
 		}

@@ -18,6 +18,7 @@ import (
 	"piworkflows/controller"
 	"piworkflows/internal/crashpoint"
 	"piworkflows/lease"
+	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
 	"piworkflows/store/storetest"
 )
@@ -195,7 +196,7 @@ func (l *life) manager(i *idling) *controller.Manager {
 }
 
 func (l *life) runChild(ctx context.Context) (ran bool, err error) {
-	c, err := l.store.ClaimRun(ctx, lease.DefaultDuration)
+	c, err := l.store.ClaimRun(ctx, runqueue.ClaimQuery{}, lease.DefaultDuration)
 	if c == nil || err != nil {
 		return false, err
 	}

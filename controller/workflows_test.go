@@ -64,7 +64,7 @@ func newParent(t *testing.T) *parent {
 // run claims the queued run and ends it.
 func (p *parent) run(o controller.ChildOutcome) *runqueue.Claim {
 	p.t.Helper()
-	c, err := p.store.ClaimRun(p.t.Context(), lease.DefaultDuration)
+	c, err := p.store.ClaimRun(p.t.Context(), runqueue.ClaimQuery{}, lease.DefaultDuration)
 	if err != nil || c == nil {
 		p.t.Fatalf("ClaimRun = %v, %v", c, err)
 	}

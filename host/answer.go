@@ -34,7 +34,7 @@ func AnswerRun(
 	if err != nil {
 		return engine.Result{}, err
 	}
-	s := newSolo(o, store, graph, runID)
+	s := newSolo(o, store, graph, runID, answer)
 	return s.launch(ctx, func() (*engine.Run, error) {
 		return s.engine.Continue(ctx, graph, engine.ContinueOptions{
 			Parent: runID, RunID: s.runID, Answer: answer, Force: r.Force,
@@ -84,6 +84,9 @@ func (o Options) late(ctx context.Context, store Store, row runqueue.Row) error 
 func (o Options) free(ctx context.Context, store Store, taken *runqueue.ContinuedError) error {
 	if o.recorded(taken.ContinuedBy) || !o.recorded(taken.RunID) { // or its bundle may be elsewhere
 		return taken
+	}
+	if row, err := store.Run(ctx, taken.ContinuedBy); err != nil || row.Status == runqueue.Queued {
+		return taken // a host will begin it
 	}
 	s, err := adopt(ctx, o, store, taken.ContinuedBy)
 	if err != nil {

@@ -142,7 +142,7 @@ func settleRun(ctx context.Context, store runqueue.Store, row runqueue.Row) (Run
 	if row.ChildOf != "" {
 		return FateAnew, nil
 	}
-	claim, err := store.AdoptRun(ctx, row.RunID, lease.DefaultDuration)
+	claim, err := store.AdoptRun(ctx, row.RunID, "", lease.DefaultDuration)
 	if err != nil {
 		return "", err
 	}

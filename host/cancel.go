@@ -13,11 +13,12 @@ import (
 // reasonCancelled is the error of a run that is cancelled while nobody runs it.
 const reasonCancelled = "the run was cancelled"
 
-// CancelRun ends an interactive run that nobody runs, and returns where it stood:
-// "parked" or "interrupted", and its bundle ends as cancelled, or "waiting", and
-// it cannot be answered any more, while its bundle, which is final, stays as it
-// is. A run in the hands of a live process is a *runqueue.HeldError, one that has
-// ended a *runbundle.EndedError or *runqueue.EndedError, one that was answered a
+// CancelRun ends an interactive run, and returns where it stood: "queued",
+// "parked", "paused" or "interrupted", and its bundle, if there is one, ends as
+// cancelled, or "waiting", and it cannot be answered any more, while its bundle,
+// which is final, stays as it is, or "running": then the process that runs it is
+// asked to cancel it, and it is waited for that. One that has
+// ended is a *runbundle.EndedError or *runqueue.EndedError, one that was answered a
 // *runqueue.ContinuedError.
 //
 // The definition is asked to clean up behind the run. A run whose definition is
@@ -31,11 +32,32 @@ func CancelRun(ctx context.Context, o Options, store Store, runID string) (was s
 	}
 	b, _ := runbundle.Summarize(o.bundle(runID)) // what is wrong with it is found again
 	was = RunStatus(row, b)
+	if row.Holder != "" {
+		if ended, err := cancelThere(ctx, store, runID); ended || err != nil {
+			return was, err
+		}
+	}
 	err = o.cancelOpen(ctx, store, runID)
 	if ended, ok := errors.AsType[*runbundle.EndedError](err); ok && ended.Status == runbundle.Waiting {
 		return was, store.WithdrawRun(ctx, runID, reasonCancelled)
 	}
 	return was, err
+}
+
+// cancelThere asks the process that runs a run to cancel it, and waits until it has
+// let go of it. ended is false if that process went without having done so.
+func cancelThere(ctx context.Context, store Store, runID string) (ended bool, err error) {
+	row, err := store.OrderRun(ctx, runID, runqueue.OrderCancel, reasonCancelled)
+	for err == nil && row.Holder != "" && !row.Status.Final() {
+		row, err = store.AwaitRun(ctx, row)
+	}
+	if already, ok := errors.AsType[*runqueue.EndedError](err); ok && already.Status == string(runqueue.Cancelled) {
+		return true, nil // by somebody else, in this moment
+	}
+	if err == nil && row.Status.Final() && row.Status != runqueue.Cancelled {
+		err = &runqueue.EndedError{RunID: runID, Status: string(row.Status)}
+	}
+	return err == nil && row.Status.Final(), err
 }
 
 // cancelOpen ends a run that has not ended.
@@ -96,19 +118,4 @@ func (s *solo) forget(ctx context.Context) error {
 		end = s.store.AbandonRun
 	}
 	return end(ctx, s.claim, runqueue.Cancelled, reasonCancelled)
-}
-
-// PauseRun says why a run cannot be paused from here: only the process that runs
-// it can do that, with engine.Run.Pause. A run in the hands of a live process is
-// a *runqueue.HeldError that names it, one that nobody runs a *NotRunningError.
-func PauseRun(ctx context.Context, o Options, store Store, runID string) error {
-	row, err := personal(ctx, store, runID)
-	if err != nil {
-		return err
-	}
-	if row.Holder != "" {
-		return &runqueue.HeldError{RunID: runID, Holder: row.Holder}
-	}
-	b, _ := runbundle.Summarize(o.bundle(runID)) // the row tells enough without it
-	return &NotRunningError{RunID: runID, Status: RunStatus(row, b)}
 }

@@ -99,10 +99,15 @@ func (r *runner) graph(row runqueue.Row) (*workflow.Graph, *controller.ChildOutc
 // refusedStart says what a start that failed means: a record that could not be
 // made will be tried again, everything else is the run's own failure.
 func refusedStart(err error) (controller.ChildOutcome, error) {
-	if _, ok := errors.AsType[*engine.RecordError](err); ok {
+	if isRecordError(err) {
 		return controller.ChildOutcome{}, err
 	}
 	return failed(err), nil
+}
+
+func isRecordError(err error) bool {
+	_, ok := errors.AsType[*engine.RecordError](err)
+	return ok
 }
 
 func interrupted(reason string) controller.ChildOutcome {

@@ -40,6 +40,8 @@ type Options struct {
 	Workers int
 	// ChildRuns bounds the child runs at once; zero is DefaultRuns.
 	ChildRuns int
+	// DetachedRuns bounds the detached runs at once; zero is DefaultRuns.
+	DetachedRuns int
 	// Clock and Logger default to the machine's clock and to silence.
 	Clock  clock.Clock
 	Logger *slog.Logger
@@ -84,11 +86,13 @@ type Host struct {
 	store   Store
 	manager *controller.Manager
 	runner  *runner
-	sources sources
-	sweeper *sweeper
-	catalog *Catalog
-	clock   clock.Clock
-	health  *health
+	// detached has the runs that belong to no terminal.
+	detached *detached
+	sources  sources
+	sweeper  *sweeper
+	catalog  *Catalog
+	clock    clock.Clock
+	health   *health
 	// endpoint is nil if the host does not listen.
 	endpoint *endpoint
 	drain    time.Duration
@@ -139,6 +143,10 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	root, err := rootID(o.Runs)
+	if err != nil {
+		return nil, err
+	}
 	lock, err := lockHost(ctx, o.Paths.Store, o.Clock)
 	if err != nil {
 		return nil, err
@@ -155,9 +163,10 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		manager: manager,
 		runner: &runner{
 			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
-			log: o.Logger, records: o.observers(), runs: o.Runs, limit: o.ChildRuns, observe: o.Observe,
+			log: o.Logger, records: o.observers(), runs: o.Runs, root: root, limit: o.ChildRuns, observe: o.Observe,
 		},
 		sources:  sources{store, o.Catalog, o.Clock, o.observers()},
+		detached: newDetached(o, store, root),
 		sweeper:  newSweeper(o, store),
 		catalog:  o.Catalog,
 		clock:    o.Clock,
@@ -198,6 +207,9 @@ func (o Options) withDefaults() Options {
 	if o.ChildRuns == 0 {
 		o.ChildRuns = DefaultRuns
 	}
+	if o.DetachedRuns == 0 {
+		o.DetachedRuns = DefaultRuns
+	}
 	if o.Drain == 0 {
 		o.Drain = DefaultDrain
 	}
@@ -221,8 +233,8 @@ func (o Options) check() error {
 	if o.Catalog == nil {
 		return errors.New("a host without definitions: compile them and give them as Options.Catalog")
 	}
-	if o.ChildRuns < 0 {
-		return fmt.Errorf("%d child runs at once: the number must be positive", o.ChildRuns)
+	if o.ChildRuns < 0 || o.DetachedRuns < 0 {
+		return fmt.Errorf("%d child runs and %d detached runs at once: the numbers must be positive", o.ChildRuns, o.DetachedRuns)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func RunWorkflow(ctx context.Context, o Options, store Store, name string, input
 	if err != nil {
 		return engine.Result{}, err
 	}
-	s := newSolo(o, store, graph, "")
+	s := newSolo(o, store, graph, "", input)
 	return s.launch(ctx, func() (*engine.Run, error) {
 		return s.engine.Start(ctx, graph, engine.StartOptions{
 			RunID: s.runID, Input: input, Reserve: s.reserve, Fence: s.fence, Observe: s.observer(),

@@ -30,8 +30,8 @@ type Pending struct {
 	LastError string
 }
 
-// RunOnce works until nothing of the loaded controllers is claimed, no child
-// run is unfinished and no row is due within five seconds, then stops as Run
+// RunOnce works until nothing of the loaded controllers is claimed, no child or
+// detached run is unfinished and no row is due within five seconds, then stops as Run
 // does. Sources are not started. An ended ctx stops it early, with its cause
 // as the error.
 func (h *Host) RunOnce(ctx context.Context) (Summary, error) {
@@ -39,6 +39,7 @@ func (h *Host) RunOnce(ctx context.Context) (Summary, error) {
 	defer stop()
 	var idle error
 	err := h.work(working, func(ctx context.Context) {
+		h.detached.awaitIdle(ctx)
 		idle = h.awaitIdle(ctx)
 		stop()
 	})

@@ -32,9 +32,27 @@ func (s redacting) Launch(ctx context.Context, r runqueue.NewRun, d time.Duratio
 	return s.runs.Launch(ctx, r, d)
 }
 
+// QueueRun implements runqueue.Store, like Launch.
+func (s redacting) QueueRun(ctx context.Context, r runqueue.NewRun) error {
+	if err := secret.Check("run input", r.Input); err != nil {
+		return err
+	}
+	return s.runs.QueueRun(ctx, r)
+}
+
+// OrderRun implements runqueue.Store.
+func (s redacting) OrderRun(ctx context.Context, runID string, o runqueue.Order, reason string) (runqueue.Row, error) {
+	return s.runs.OrderRun(ctx, runID, o, secret.Redact(reason))
+}
+
 // ParkRun implements runqueue.Store.
 func (s redacting) ParkRun(ctx context.Context, c *runqueue.Claim, reason string) error {
 	return s.runs.ParkRun(ctx, c, secret.Redact(reason))
+}
+
+// RefuseRun implements runqueue.Store.
+func (s redacting) RefuseRun(ctx context.Context, c *runqueue.Claim, reason string) error {
+	return s.runs.RefuseRun(ctx, c, secret.Redact(reason))
 }
 
 // FinishRun implements runqueue.Store.

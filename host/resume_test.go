@@ -218,7 +218,8 @@ func TestAChildRunBelongsToItsController(t *testing.T) {
 	_, answered := w.answer(t, runID, `1`)
 	wantError[*engine.NotWaitingError](t, answered) // a question of it is for people
 	_, canceled := w.cancel(t, runID)
-	for _, err := range []error{resumed, canceled, host.PauseRun(t.Context(), w.options(), w.store, runID)} {
+	_, paused := host.PauseRun(t.Context(), w.options(), w.store, runID)
+	for _, err := range []error{resumed, canceled, paused} {
 		if child := wantError[*runqueue.ChildRunError](t, err); child.RunID != runID {
 			t.Errorf("error %+v", child)
 		}

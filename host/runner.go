@@ -19,7 +19,8 @@ import (
 
 // Bounds of the run workers.
 const (
-	// DefaultRuns is the number of child runs at once.
+	// DefaultRuns is the number of child runs at once, and of detached runs beside
+	// them.
 	DefaultRuns = 4
 	// storeRetry is the wait after an operation of the store failed.
 	storeRetry = time.Second
@@ -41,6 +42,8 @@ type runner struct {
 	log     *slog.Logger
 	records controller.Observer
 	runs    string
+	// root is the ID of the folder runs.
+	root    string
 	limit   int
 	observe func(RunEvent)
 }
@@ -48,42 +51,11 @@ type runner struct {
 // run claims and runs rows until ctx ends, then interrupts what still runs and
 // waits for it.
 func (r *runner) run(ctx context.Context) {
-	var active sync.WaitGroup
-	defer active.Wait()
-	slots := make(chan struct{}, r.limit)
-	for {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		claim := r.next(ctx)
-		if claim == nil {
-			return
-		}
-		active.Go(func() {
-			defer func() { <-slots }()
-			r.execute(ctx, claim)
-		})
-	}
-}
-
-// next blocks until it has claimed a row; nil once ctx ended.
-func (r *runner) next(ctx context.Context) *runqueue.Claim {
-	for ctx.Err() == nil {
-		claim, err := r.store.ClaimRun(ctx, lease.DefaultDuration)
-		if claim != nil {
-			return claim
-		}
-		if err == nil {
-			err = r.store.WaitRuns(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			r.log.Error("claim a run", "error", err)
-			_ = clock.Sleep(ctx, r.clock, storeRetry)
-		}
-	}
-	return nil
+	c := claims{r.store, r.clock, r.log}
+	query := runqueue.ClaimQuery{Root: r.root}
+	inParallel(ctx, r.limit,
+		func() *runqueue.Claim { return c.next(ctx, query, nil) },
+		func(claim *runqueue.Claim) { r.execute(ctx, claim) })
 }
 
 // execute brings one claimed row to its end. ctx ends when the host stops; the
@@ -96,9 +68,10 @@ func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
 	defer release()
 	outcome, err := r.outcome(ctx, held, claim)
 	switch {
-	case errors.Is(err, errUnborn):
+	case isUnborn(err):
+		reason := err.Error()
 		err = r.insist(ctx, held, claim, func() error {
-			return r.store.AbandonRun(held, claim, runqueue.Failed, reasonOwnerGone)
+			return r.store.AbandonRun(held, claim, runqueue.Failed, reason)
 		})
 	case err == nil:
 		err = r.finish(ctx, held, claim, outcome)
@@ -128,6 +101,9 @@ func infoOf(row runqueue.Row) controller.ChildInfo {
 // or by running it. An error leaves the row as it is.
 func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (controller.ChildOutcome, error) {
 	if claim.Interrupted {
+		if claim.Row.Root != r.root {
+			return interrupted(reasonUnreachable), nil
+		}
 		left, found, err := r.leftover(held, claim)
 		if err != nil || found {
 			return left, err
@@ -146,7 +122,7 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	if ended(ctx) {
 		return stopped(), nil
 	}
-	cancelled, stopWatching := watchCancel(held, r.store, r.clock, r.log, claim)
+	cancelled, stopWatching := r.watchCancel(held, claim)
 	defer stopWatching()
 	err := r.insist(ctx, held, claim, func() error { return r.store.StartChild(held, claim) })
 	if err != nil {
@@ -157,6 +133,8 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	switch {
 	case err != nil && ended(ctx):
 		return stopped(), nil
+	case err != nil && claim.Row.ContinuationOf != "" && !isRecordError(err):
+		return controller.ChildOutcome{}, &unbornError{reason: err.Error()}
 	case err != nil:
 		return refusedStart(err)
 	}
@@ -166,8 +144,27 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	return outcome, result.Err
 }
 
-// errUnborn says that a continuation never began: its parent waits again.
-var errUnborn = errors.New("the continuation never began")
+// unbornError says that a continuation never began, and why: its parent waits again.
+type unbornError struct{ reason string }
+
+func (e *unbornError) Error() string { return e.reason }
+
+func isUnborn(err error) bool {
+	_, ok := errors.AsType[*unbornError](err)
+	return ok
+}
+
+// watchCancel returns a channel that is closed once somebody wants the run to be
+// cancelled, and a function that ends the watch.
+func (r *runner) watchCancel(held context.Context, claim *runqueue.Claim) (wanted <-chan struct{}, stop func()) {
+	asked := make(chan struct{})
+	ask := sync.OnceFunc(func() { close(asked) })
+	return asked, watchRow(held, r.store, r.clock, r.log, claim.Row, func(row runqueue.Row) {
+		if row.CancelReason != "" {
+			ask()
+		}
+	})
+}
 
 // unborn judges a continuation without a bundle. Where the bundle of its parent is
 // not to be found, its own one may be elsewhere too; then nobody can go on with it.
@@ -175,7 +172,7 @@ func (r *runner) unborn(row runqueue.Row) (controller.ChildOutcome, error) {
 	if _, err := runbundle.ReadManifest(filepath.Join(r.runs, row.ContinuationOf)); unrecorded(err) {
 		return interrupted("its record is not in " + r.runs), nil
 	}
-	return controller.ChildOutcome{}, errUnborn
+	return controller.ChildOutcome{}, &unbornError{reason: reasonOwnerGone}
 }
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
@@ -201,7 +198,13 @@ func (r *runner) start(ctx, held context.Context, g *workflow.Graph, claim *runq
 	starting, cancel := context.WithCancel(held)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	return r.engine.Start(starting, g, r.startOptions(claim))
+	o := r.startOptions(claim)
+	if parent := claim.Row.ContinuationOf; parent != "" {
+		return r.engine.Continue(starting, g, engine.ContinueOptions{
+			Parent: parent, RunID: o.RunID, Answer: o.Input, Fence: o.Fence, Observe: o.Observe,
+		})
+	}
+	return r.engine.Start(starting, g, o)
 }
 
 func (r *runner) startOptions(claim *runqueue.Claim) engine.StartOptions {

@@ -122,10 +122,10 @@ func TestAStopDuringAStartInterrupts(t *testing.T) {
 	}
 }
 
-func compileAll(t *testing.T, def *workflow.Definition) *host.Catalog {
+func compileAll(t *testing.T, defs ...*workflow.Definition) *host.Catalog {
 	t.Helper()
 	c, err := host.Definitions{
-		Controllers: []*controller.Definition{controller.Define("job", jobs{})}, Workflows: []*workflow.Definition{def},
+		Controllers: []*controller.Definition{controller.Define("job", jobs{})}, Workflows: defs,
 	}.Compile()
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"piworkflows/clock"
 	"piworkflows/engine"
 	"piworkflows/lease"
 	"piworkflows/runbundle"
@@ -23,14 +24,21 @@ type solo struct {
 	runID   string
 	// parent is the run that this one continues, if any.
 	parent string
+	// input is that of a new run, as it was given.
+	input json.RawMessage
+	// stay says that the run is parked instead of cancelled when ctx ends: it belongs
+	// to no terminal.
+	stay bool
+	// detached says that the run belonged to the hosts before it was claimed here.
+	detached bool
 	// claim is set once the row is ours.
 	claim *runqueue.Claim
 }
 
 // newSolo describes a new run.
-func newSolo(o Options, store Store, g *workflow.Graph, parent string) *solo {
+func newSolo(o Options, store Store, g *workflow.Graph, parent string, input json.RawMessage) *solo {
 	return &solo{
-		options: o, store: redacted(store), engine: engine.New(o.engine()), graph: g, parent: parent,
+		options: o, store: redacted(store), engine: engine.New(o.engine()), graph: g, parent: parent, input: input,
 		runID: runbundle.NewRunID(g.Name(), o.Clock.Now(), uuid.NewString()),
 	}
 }
@@ -46,17 +54,31 @@ func (s *solo) launch(ctx context.Context, begin func() (*engine.Run, error)) (e
 	return s.follow(ctx, held, run)
 }
 
-// reserve makes the row once the engine has accepted the input.
-func (s *solo) reserve(ctx context.Context, input json.RawMessage) error {
-	id, err := identity(s.graph)
+// reserve makes the row once the engine has accepted the input. It keeps the input
+// as it was given: whoever begins the run in our place gives it to the engine again.
+func (s *solo) reserve(ctx context.Context, _ json.RawMessage) error {
+	r, err := s.newRun()
+	if err == nil {
+		r.Root, err = rootID(s.options.Runs)
+	}
 	if err != nil {
 		return err
 	}
-	s.claim, err = s.store.Launch(ctx, runqueue.NewRun{
+	s.claim, err = s.store.Launch(ctx, r, lease.DefaultDuration)
+	return err
+}
+
+// newRun describes the row.
+func (s *solo) newRun() (runqueue.NewRun, error) {
+	id, err := identity(s.graph)
+	input := s.input
+	if len(input) == 0 {
+		input = json.RawMessage("null")
+	}
+	return runqueue.NewRun{
 		RunID: s.runID, Workflow: s.graph.Name(), Source: id.Source, Digest: id.Digest, Input: input,
 		ContinuationOf: s.parent,
-	}, lease.DefaultDuration)
-	return err
+	}, err
 }
 
 // abandon ends the row of a run whose bundle could not be made.
@@ -83,38 +105,60 @@ func (s *solo) keep(ctx context.Context) (held context.Context, release func()) 
 }
 
 // follow waits for the end of the run and records it in the row, also if the
-// bundle is not complete: nobody else would.
+// bundle is not complete.
 func (s *solo) follow(ctx, held context.Context, run *engine.Run) (engine.Result, error) {
 	if s.options.Control != nil {
 		s.options.Control(run)
 	}
 	result := s.await(ctx, held, run)
-	after := context.WithoutCancel(ctx)
+	after, stop := context.WithoutCancel(ctx), ctx
+	if !s.stay {
+		stop = after // nobody else would
+	} else if result.Err != nil {
+		_ = clock.Sleep(ctx, s.options.Clock, storeRetry) // or it would be taken up again at once
+	}
 	log := s.options.Logger.With("runId", s.runID)
-	return result, errors.Join(result.Err, insist(after, held, s.options.Clock, log, func() error {
+	return result, errors.Join(result.Err, insist(stop, held, s.options.Clock, log, func() error {
 		return s.end(after, result)
 	}))
 }
 
-// await cancels the run if ctx ends, or if it is a child and its resource wants
-// that, and leaves it to its next owner if the claim is lost.
+// await waits for the end of the run, and does meanwhile what is wanted of it in
+// the row. If ctx ends it cancels or parks the run, and it leaves the run to its
+// next owner if the claim is lost.
 func (s *solo) await(ctx, held context.Context, run *engine.Run) engine.Result {
-	var cancelled <-chan struct{}
-	if s.claim.Row.ChildOf != "" {
-		var stop func()
-		cancelled, stop = watchCancel(held, s.store, s.options.Clock, s.options.Logger, s.claim)
-		defer stop()
-	}
+	stop := watchRow(held, s.store, s.options.Clock, s.options.Logger, s.claim.Row, s.obey(run))
+	defer stop()
 	select {
 	case <-run.Done():
 	case <-ctx.Done():
-		run.Cancel()
-	case <-cancelled:
-		run.Cancel()
+		if s.stay {
+			run.Park()
+		} else {
+			run.Cancel()
+		}
 	case <-held.Done():
 		run.Park()
 	}
 	return run.Wait()
+}
+
+// obey returns what lets a run do what its row says. A person at the terminal may
+// pause the run too, which is not in the row.
+func (s *solo) obey(run *engine.Run) func(runqueue.Row) {
+	paused := false
+	return func(row runqueue.Row) {
+		switch {
+		case row.CancelReason != "":
+			run.Cancel()
+		case row.Paused && !paused:
+			run.Pause()
+			s.options.Logger.Info("the run is to hold before its next step", "runId", s.runID)
+		case !row.Paused && paused:
+			run.Resume()
+		}
+		paused = row.Paused
+	}
 }
 
 // end gives the row the state that goes with the bundle. A run without an end

@@ -11,6 +11,8 @@ const (
 	// StatusInterrupted is a run whose process is gone, or a child run whose host
 	// stopped.
 	StatusInterrupted = "interrupted"
+	// StatusPaused is a run that holds, or is to hold, before its next step.
+	StatusPaused = "paused"
 	// StatusAnswered is a waiting run that was answered: its continuation goes on.
 	StatusAnswered = "answered"
 )
@@ -27,6 +29,8 @@ func RunStatus(row runqueue.Row, b *runbundle.Summary) string {
 		return string(runbundle.Cancelled)
 	case b != nil && b.Status.Terminal():
 		return string(b.Status)
+	case row.Paused && !row.Status.Final() && (row.Holder != "" || row.Detached):
+		return StatusPaused
 	case row.Interrupted():
 		return StatusInterrupted
 	default:

@@ -2,48 +2,43 @@ package host
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"piworkflows/clock"
-	"piworkflows/lease"
 	"piworkflows/runqueue"
 )
 
-// watchCancel returns a channel that is closed once somebody wants the run of a
-// claim to be cancelled, and a function that ends the watch.
-func watchCancel(
-	held context.Context, store runqueue.Store, c clock.Clock, log *slog.Logger, claim *runqueue.Claim,
-) (wanted <-chan struct{}, stop func()) {
+// watchRow lets hear of a row as it is and of each change of it, until the claim
+// or the watch ends: stop ends it, and waits until nothing is heard any more.
+func watchRow(
+	held context.Context, store runqueue.Store, c clock.Clock, log *slog.Logger, row runqueue.Row, hear func(runqueue.Row),
+) (stop func()) {
 	ctx, cancel := context.WithCancel(held)
-	asked, done := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if awaitCancel(ctx, store, c, log, claim) {
-			close(asked)
+		for ctx.Err() == nil {
+			hear(row)
+			row = awaitRow(ctx, store, c, log, row)
 		}
 	}()
-	return asked, func() {
+	return func() {
 		cancel()
 		<-done
 	}
 }
 
-// awaitCancel reports whether the run is to be cancelled; false if ctx or the claim
-// ended before.
-func awaitCancel(ctx context.Context, store runqueue.Store, c clock.Clock, log *slog.Logger, claim *runqueue.Claim) bool {
-	for {
-		reason, err := store.WaitCancel(ctx, claim)
-		switch {
-		case err == nil:
-			log.Info("the run is to be cancelled", "runId", claim.Row.RunID, "reason", reason)
-			return true
-		case ctx.Err() != nil || errors.Is(err, lease.ErrLost):
-			return false
+// awaitRow returns the row once it has changed, or as it was once ctx ended.
+func awaitRow(ctx context.Context, store runqueue.Store, c clock.Clock, log *slog.Logger, seen runqueue.Row) runqueue.Row {
+	for ctx.Err() == nil {
+		now, err := store.AwaitRun(ctx, seen)
+		if err == nil {
+			return now
 		}
-		log.Error("the store failed, trying again", "runId", claim.Row.RunID, "error", err)
-		if clock.Sleep(ctx, c, storeRetry) != nil {
-			return false
+		if ctx.Err() == nil {
+			log.Error("the store failed, trying again", "runId", seen.RunID, "error", err)
+			_ = clock.Sleep(ctx, c, storeRetry)
 		}
 	}
+	return seen
 }

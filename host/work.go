@@ -67,6 +67,7 @@ func (h *Host) together(ctx context.Context, more []func(context.Context)) error
 	defer cancel()
 	var parts sync.WaitGroup
 	parts.Go(func() { h.runner.run(ctx) })
+	parts.Go(func() { h.detached.run(ctx) })
 	for _, part := range more {
 		parts.Go(func() { part(ctx) })
 	}

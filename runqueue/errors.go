@@ -35,7 +35,7 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("run %s is in the hands of %s: control it there (Ctrl-C cancels it), or wait for its end", e.RunID, e.Holder)
+	return fmt.Sprintf("run %s is in the hands of %s: pause or cancel it, or wait for its end", e.RunID, e.Holder)
 }
 
 // ErrorCode is the stable code of the error.

@@ -44,6 +44,14 @@ type Row struct {
 	// Input is the run input; null once the row is final.
 	Input  json.RawMessage
 	Status Status
+	// Detached says that the run belongs to no terminal: any host may take it up.
+	Detached bool
+	// Paused says that somebody wants the run to hold before its next step. A host
+	// takes up no run that is paused.
+	Paused bool
+	// Root is the ID of the runs root that holds its bundle, if there is one; empty
+	// before anybody has claimed the run.
+	Root string
 	// ChildOf is the request ID of a child run; empty for an interactive one.
 	ChildOf string
 	// Attempt counts the attempts of a child request from one.
@@ -74,7 +82,37 @@ type NewRun struct {
 	Input           json.RawMessage
 	// ContinuationOf makes the run the one continuation of a run that waits.
 	ContinuationOf string
+	// Root is that of Row; the continuation of a run lies beside it.
+	Root string
 }
+
+// ClaimQuery says what ClaimRun looks for. The zero query is for child runs,
+// wherever their bundles are.
+type ClaimQuery struct {
+	// Detached is for detached runs instead of child runs: those that are queued or
+	// parked, and those whose owner is gone, unless they are paused, or the caller
+	// has refused them.
+	Detached bool
+	// Root is the ID of the runs root of the caller. Runs of another one are left
+	// alone, unless their owner is gone: then somebody has to say so. It becomes the
+	// root of a run that has none. Empty takes all.
+	Root string
+}
+
+// Order is what somebody wants of a run that is open.
+type Order string
+
+// The orders.
+const (
+	// OrderPause lets the run hold before its next step, OrderGo lets it go on.
+	OrderPause Order = "pause"
+	OrderGo    Order = "go"
+	// OrderCancel asks the process that runs the run to cancel it. Nothing happens
+	// if there is none: the caller can adopt the run and cancel it.
+	OrderCancel Order = "cancel"
+	// OrderDetach gives a run that nobody runs to the hosts, and lifts a pause.
+	OrderDetach Order = "detach"
+)
 
 // Claim is the right to run one row.
 type Claim struct {
@@ -97,18 +135,19 @@ type Query struct {
 // claim are refused with a *lease.LostError once it no longer holds.
 type Store interface {
 	Interactive
-	// ClaimRun takes the oldest child run that is queued, or running without a
-	// live claim. It returns nil if there is none.
-	ClaimRun(ctx context.Context, d time.Duration) (*Claim, error)
+	// ClaimRun takes the oldest run of a query that is queued, or running without a
+	// live claim, or parked and detached. It returns nil if there is none.
+	ClaimRun(ctx context.Context, q ClaimQuery, d time.Duration) (*Claim, error)
 	// WaitRuns returns once ClaimRun may find a row, or ctx ended.
-	WaitRuns(ctx context.Context) error
+	WaitRuns(ctx context.Context, q ClaimQuery) error
 	// RenewRun extends a claim by d from now.
 	RenewRun(ctx context.Context, c *Claim, d time.Duration) error
 	// CheckRun returns a *lease.LostError if the claim no longer holds.
 	CheckRun(ctx context.Context, c *Claim) error
-	// WaitCancel returns once somebody wants the run of a claim to be cancelled, with
-	// the reason. It is a *lease.LostError once the claim no longer holds.
-	WaitCancel(ctx context.Context, c *Claim) (reason string, err error)
+	// AwaitRun returns a row once its state, its holder, or what is wanted of it is
+	// another than in the row that the caller has seen. A row that is gone is a
+	// *NotFoundError.
+	AwaitRun(ctx context.Context, seen Row) (Row, error)
 	// Run returns one row, a *NotFoundError if there is none.
 	Run(ctx context.Context, runID string) (Row, error)
 	// Runs lists rows.
@@ -162,13 +201,25 @@ type Interactive interface {
 	// child run, its request waits for it, with a *NotFoundError if there is no such
 	// parent.
 	Launch(ctx context.Context, r NewRun, d time.Duration) (*Claim, error)
-	// AdoptRun claims one run that nobody runs: a parked one, or one whose owner is
-	// gone. A *HeldError names the owner while it lives; a final row is an
+	// QueueRun is Launch for a run that a host is to run: it is queued and detached.
+	QueueRun(ctx context.Context, r NewRun) error
+	// AdoptRun claims one run that nobody runs: a queued or parked one, or one whose
+	// owner is gone. It is detached and paused no more, and root is its root if it
+	// had none. A *HeldError names the owner while it lives; a final row is an
 	// *EndedError.
-	AdoptRun(ctx context.Context, runID string, d time.Duration) (*Claim, error)
+	AdoptRun(ctx context.Context, runID, root string, d time.Duration) (*Claim, error)
+	// OrderRun says what somebody wants of an open run, with a reason if it is to be
+	// cancelled, and returns its row. A final row is an *EndedError. To detach a run
+	// that somebody runs is a *HeldError.
+	OrderRun(ctx context.Context, runID string, o Order, reason string) (Row, error)
 	// ParkRun gives a run back: its bundle can be resumed. A reason tells why, if
 	// that was not wanted.
 	ParkRun(ctx context.Context, c *Claim, reason string) error
+	// RefuseRun is ParkRun for a detached run that the caller cannot go on with: it
+	// does not claim it again until the run is detached anew, or ReconsiderRuns.
+	RefuseRun(ctx context.Context, c *Claim, reason string) error
+	// ReconsiderRuns forgets what the caller has refused: its definitions changed.
+	ReconsiderRuns(ctx context.Context) error
 	// FinishRun ends a run.
 	FinishRun(ctx context.Context, c *Claim, s Status, message string) error
 	// AbandonRun is FinishRun for a run that never began, which has no bundle. If

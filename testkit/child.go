@@ -58,7 +58,7 @@ type Child struct {
 // Child starts the child run that waits the longest; nil if none does.
 func (k *Kit) Child() *Child {
 	k.t.Helper()
-	claim, err := k.store.ClaimRun(k.t.Context(), lasts)
+	claim, err := k.store.ClaimRun(k.t.Context(), runqueue.ClaimQuery{}, lasts)
 	if err != nil {
 		k.t.Fatalf("claim a child run: %v", err)
 	}

@@ -66,7 +66,7 @@ func TestKilledProcessHoldsNothing(t *testing.T) {
 	if err != nil || !strings.Contains(row.LastError, "died") {
 		t.Errorf("last error %q, %v", row.LastError, err)
 	}
-	run, err := s.ClaimRun(t.Context(), lasts)
+	run, err := s.ClaimRun(t.Context(), runqueue.ClaimQuery{}, lasts)
 	if err != nil || run == nil || !run.Interrupted || run.Fence != 2 {
 		t.Fatalf("run %+v, %v; want an interrupted one with the next fence", run, err)
 	}
@@ -93,7 +93,7 @@ func TestWaitingStoreFindsTheDead(t *testing.T) {
 	}
 	ended := make(chan error, 2)
 	go func() { ended <- s.WaitDue(t.Context(), []string{"c"}) }()
-	go func() { ended <- s.WaitRuns(t.Context()) }()
+	go func() { ended <- s.WaitRuns(t.Context(), runqueue.ClaimQuery{}) }()
 	kill()
 	for range 2 {
 		if err := <-ended; err != nil {
@@ -103,7 +103,7 @@ func TestWaitingStoreFindsTheDead(t *testing.T) {
 	if claim(t, s) == nil {
 		t.Error("the key is not free")
 	}
-	if run, err := s.ClaimRun(t.Context(), lasts); run == nil {
+	if run, err := s.ClaimRun(t.Context(), runqueue.ClaimQuery{}, lasts); run == nil {
 		t.Errorf("the run is not free: %v", err)
 	}
 }

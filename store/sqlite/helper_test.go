@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"piworkflows/controller"
+	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
 )
 
@@ -46,7 +47,7 @@ func hold(s *sqlite.Store) error {
 	if err != nil {
 		return err
 	}
-	run, err := s.ClaimRun(ctx, time.Hour)
+	run, err := s.ClaimRun(ctx, runqueue.ClaimQuery{}, time.Hour)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,34 +10,58 @@ import (
 
 // Launch inserts a run that the caller runs itself; see runqueue.Store.
 func (s *Store) Launch(ctx context.Context, r runqueue.NewRun, d time.Duration) (*runqueue.Claim, error) {
-	row := runqueue.Row{
-		RunID: r.RunID, Workflow: r.Workflow, Source: r.Source, Digest: r.Digest, Input: r.Input,
-		ContinuationOf: r.ContinuationOf, Status: runqueue.Running,
-	}
-	if err := checkRun(&row); err != nil {
+	row, err := newRow(r, runqueue.Running)
+	if err != nil {
 		return nil, err
 	}
 	return write(ctx, s, "launch run", func(t *tx) (*runqueue.Claim, error) {
-		row := row // the transaction may run again
-		if row.ContinuationOf != "" {
-			if err := t.inherit(&row); err != nil {
-				return nil, err
-			}
-		}
-		if err := t.queueRun(row, t.now); err != nil {
+		if err := t.insertRun(row); err != nil {
 			return nil, err
 		}
-		return t.takeRun(row.RunID, d)
+		return t.takeRun(row.RunID, row.Root, d)
 	})
+}
+
+// QueueRun inserts a run for the hosts; see runqueue.Store.
+func (s *Store) QueueRun(ctx context.Context, r runqueue.NewRun) error {
+	row, err := newRow(r, runqueue.Queued)
+	if err != nil {
+		return err
+	}
+	row.Detached = true
+	return s.do(ctx, "queue run", func(t *tx) error { return t.insertRun(row) })
+}
+
+func newRow(r runqueue.NewRun, status runqueue.Status) (runqueue.Row, error) {
+	row := runqueue.Row{
+		RunID: r.RunID, Workflow: r.Workflow, Source: r.Source, Digest: r.Digest, Input: r.Input,
+		ContinuationOf: r.ContinuationOf, Root: r.Root, Status: status,
+	}
+	return row, checkRun(&row)
+}
+
+// insertRun inserts a run of a person.
+func (t *tx) insertRun(row runqueue.Row) error {
+	if row.ContinuationOf != "" {
+		if err := t.inherit(&row); err != nil {
+			return err
+		}
+	}
+	return t.queueRun(row, t.now)
 }
 
 // inherit makes a row the continuation of its parent: that of a child run is the
 // child run from now on.
 func (t *tx) inherit(row *runqueue.Row) error {
 	parent, err := t.continuable(row.ContinuationOf)
-	if err != nil || parent.ChildOf == "" {
+	if err != nil {
 		return err
 	}
+	row.Root = cmp.Or(parent.Root, row.Root)
+	if parent.ChildOf == "" {
+		return nil
+	}
+	row.Detached = false // every child run belongs to the hosts
 	row.ChildOf, row.Attempt = parent.ChildOf, parent.Attempt
 	return t.continueChild(parent, row.RunID)
 }
@@ -57,7 +82,7 @@ func (t *tx) continuable(runID string) (runqueue.Row, error) {
 }
 
 // AdoptRun claims one interactive run that nobody runs; see runqueue.Store.
-func (s *Store) AdoptRun(ctx context.Context, runID string, d time.Duration) (*runqueue.Claim, error) {
+func (s *Store) AdoptRun(ctx context.Context, runID, root string, d time.Duration) (*runqueue.Claim, error) {
 	if err := s.judgeHolder(ctx, runID); err != nil {
 		return nil, s.o.explain("adopt run", err)
 	}
@@ -72,7 +97,11 @@ func (s *Store) AdoptRun(ctx context.Context, runID string, d time.Duration) (*r
 		if err != nil {
 			return nil, err
 		}
-		c, err := t.takeRun(runID, d)
+		err = t.exec("UPDATE workflow_run_queue SET detached = 0, paused = 0 WHERE scope = ? AND run_id = ?", t.scope, runID)
+		if err != nil {
+			return nil, err
+		}
+		c, err := t.takeRun(runID, root, d)
 		if err != nil {
 			return nil, err
 		}

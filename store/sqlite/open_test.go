@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"piworkflows/controller"
+	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
 )
 
@@ -191,7 +192,7 @@ func TestClosedStoreSaysSo(t *testing.T) {
 	claim(t, s)
 	waiting := make(chan error, 2)
 	go func() { waiting <- s.WaitDue(t.Context(), []string{"c"}) }()
-	go func() { waiting <- s.WaitRuns(t.Context()) }()
+	go func() { waiting <- s.WaitRuns(t.Context(), runqueue.ClaimQuery{}) }()
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -292,7 +292,7 @@ func TestARunOfADeadOwnerIsAdoptedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.AdoptRun(t.Context(), "run", lasts)
+	_, err = s.AdoptRun(t.Context(), "run", "", lasts)
 	held, ok := errors.AsType[*runqueue.HeldError](err)
 	if !ok || !strings.Contains(held.Holder, strconv.Itoa(os.Getpid())) {
 		t.Fatalf("adopt %v, want a HeldError that names the process", err)
@@ -300,7 +300,7 @@ func TestARunOfADeadOwnerIsAdoptedAtOnce(t *testing.T) {
 	if err := dying.Desert(); err != nil {
 		t.Fatal(err)
 	}
-	taken, err := s.AdoptRun(t.Context(), "run", lasts)
+	taken, err := s.AdoptRun(t.Context(), "run", "", lasts)
 	if err != nil || !taken.Interrupted || taken.Fence <= c.Fence {
 		t.Errorf("adopt %+v, %v", taken, err)
 	}

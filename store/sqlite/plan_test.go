@@ -19,7 +19,7 @@ func TestQueriesTakeOneStepIntoAnIndex(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	seen := exercise(t, s)
-	for _, want := range []string{freeQuery, expiryQuery, nextRunQuery, wakeQuery, dueQuery} {
+	for _, want := range []string{freeQuery, expiryQuery, nextRunQuery, nextDetachedQuery, wakeQuery, dueQuery} {
 		if !seen[want] {
 			t.Errorf("not exercised: %s", want)
 		}
@@ -70,7 +70,7 @@ func exercise(t *testing.T, s *Store) map[string]bool {
 		RequestKey: "r", Workflow: "w", RunID: "run", Input: []byte(`{}`), Version: 1,
 	})
 	must(err)
-	run, err := s.ClaimRun(ctx, 1e9)
+	run, err := s.ClaimRun(ctx, runqueue.ClaimQuery{}, 1e9)
 	must(err)
 	must(s.StartChild(ctx, run))
 	must(s.RenewRun(ctx, run, 1e9))
@@ -115,13 +115,19 @@ func exerciseRuns(t *testing.T, s *Store) {
 	}
 	parked := launch("parent", "")
 	err := s.ParkRun(ctx, parked, "")
-	adopted, err2 := s.AdoptRun(ctx, "parent", 1e9)
+	adopted, err2 := s.AdoptRun(ctx, "parent", "", 1e9)
 	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	err = s.QueueRun(ctx, runqueue.NewRun{RunID: "queued", Workflow: "w", Input: []byte(`{}`)})
+	_, err2 = s.ClaimRun(ctx, runqueue.ClaimQuery{Detached: true}, 1e9)
+	_, err3 := s.OrderRun(ctx, "queued", runqueue.OrderPause, "")
+	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	err = s.FinishRun(ctx, adopted, runqueue.Done, "")
 	err2 = s.AbandonRun(ctx, launch("child", "parent"), runqueue.Failed, "")
-	_, err3 := s.Runs(ctx, runqueue.Query{})
+	_, err3 = s.Runs(ctx, runqueue.Query{})
 	if err := errors.Join(err, err2, err3, s.WithdrawRun(ctx, "parent", "")); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,33 @@ func (s *Store) ParkRun(ctx context.Context, c *runqueue.Claim, reason string) e
 	return s.endInteractive(ctx, "park run", c, runqueue.Parked, reason)
 }
 
+// RefuseRun parks a run that this store does not claim again; see runqueue.Store.
+func (s *Store) RefuseRun(ctx context.Context, c *runqueue.Claim, reason string) error {
+	return s.do(ctx, "refuse run", func(t *tx) error {
+		row, err := t.liveRun(c)
+		if err != nil {
+			return err
+		}
+		if row.ChildOf != "" {
+			return &runqueue.ChildRunError{RunID: row.RunID, ChildOf: row.ChildOf}
+		}
+		if err := t.exec("UPDATE workflow_run_queue SET refused_by = ? WHERE scope = ? AND run_id = ?",
+			t.owner, t.scope, row.RunID); err != nil {
+			return err
+		}
+		return t.endRun(c, runqueue.Parked, reason)
+	})
+}
+
+// ReconsiderRuns forgets what this store refused; see runqueue.Store.
+func (s *Store) ReconsiderRuns(ctx context.Context) error {
+	return s.do(ctx, "reconsider runs", func(t *tx) error {
+		return t.exec(`UPDATE workflow_run_queue INDEXED BY runs_detached SET refused_by = NULL
+			WHERE scope = ? AND detached = 1 AND paused = 0 AND status IN ('queued', 'running', 'parked') AND refused_by = ?`,
+			t.scope, t.owner)
+	})
+}
+
 // FinishRun ends an interactive run; see runqueue.Store.
 func (s *Store) FinishRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
 	if err := checkFinal(status); err != nil {

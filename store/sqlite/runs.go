@@ -15,7 +15,7 @@ import (
 // one. The holder of a claim that has run out is nobody.
 const runQuery = `SELECT r.run_id, r.workflow, r.source_json, r.digest, r.input_json, r.status, r.child_request_id,
 		r.attempt, r.continuation_of, c.run_id, iif(r.claim_expires_at > ?1, coalesce(o.label, 'an unknown process'), NULL),
-		r.cancel_reason, r.error, r.created_at, r.updated_at
+		r.cancel_reason, r.error, r.detached, r.paused, r.root_id, r.created_at, r.updated_at
 	FROM workflow_run_queue r
 	LEFT JOIN workflow_run_queue c ON c.scope = r.scope AND c.continuation_of = r.run_id
 	LEFT JOIN owners o ON o.instance = r.claim_owner
@@ -25,7 +25,7 @@ func runColumns(r *runqueue.Row) []any {
 	return []any{
 		&r.RunID, &r.Workflow, &r.Source, &r.Digest, &r.Input, (*string)(&r.Status), &r.ChildOf,
 		&r.Attempt, &r.ContinuationOf, &r.ContinuedBy, &r.Holder,
-		&r.CancelReason, &r.Error, &r.CreatedAt, &r.UpdatedAt,
+		&r.CancelReason, &r.Error, &r.Detached, &r.Paused, &r.Root, &r.CreatedAt, &r.UpdatedAt,
 	}
 }
 
@@ -48,10 +48,10 @@ func (t *tx) queueRun(r runqueue.Row, due time.Time) error {
 		return fmt.Errorf("run ID %.200q is taken: choose a new one for every run", r.RunID)
 	}
 	return t.exec(`INSERT INTO workflow_run_queue (scope, run_id, workflow, source_json, digest, input_json, status,
-			child_request_id, attempt, continuation_of, due_at, fence, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+			child_request_id, attempt, continuation_of, detached, paused, root_id, due_at, fence, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, ?, ?)`,
 		t.scope, r.RunID, r.Workflow, r.Source, r.Digest, r.Input, string(r.Status), orNull(r.ChildOf), r.Attempt,
-		orNull(r.ContinuationOf), due, t.now, t.now)
+		orNull(r.ContinuationOf), r.Detached, orNull(r.Root), due, t.now, t.now)
 }
 
 // checkRun refuses a run that the queue cannot keep, and makes its input

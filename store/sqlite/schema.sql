@@ -154,7 +154,8 @@ CREATE TABLE workflow_requests (
 ) STRICT;
 
 -- Every run, also one whose parent is gone: no reference to its request. A reason
--- to cancel is for the process that runs the row.
+-- to cancel, and paused, are for the process that runs the row; root_id is the folder
+-- of runs that has its bundle; refused_by is the owner that cannot go on with it.
 CREATE TABLE workflow_run_queue (
   seq              INTEGER PRIMARY KEY,
   scope            TEXT NOT NULL,
@@ -168,6 +169,10 @@ CREATE TABLE workflow_run_queue (
   child_request_id TEXT,
   attempt          INTEGER NOT NULL,
   continuation_of  TEXT,
+  detached         INTEGER NOT NULL CHECK (detached IN (0, 1)),
+  paused           INTEGER NOT NULL CHECK (paused IN (0, 1)),
+  root_id          TEXT,
+  refused_by       TEXT,
   error            TEXT,
   cancel_reason    TEXT,
   due_at           INTEGER NOT NULL,
@@ -183,6 +188,8 @@ CREATE TABLE workflow_run_queue (
 ) STRICT;
 CREATE INDEX runs_open ON workflow_run_queue (scope, due_at, seq)
   WHERE child_request_id IS NOT NULL AND status IN ('queued', 'running');
+CREATE INDEX runs_detached ON workflow_run_queue (scope, due_at, seq)
+  WHERE detached = 1 AND paused = 0 AND status IN ('queued', 'running', 'parked');
 CREATE INDEX runs_of_scope ON workflow_run_queue (scope, seq);
 CREATE UNIQUE INDEX runs_continuations ON workflow_run_queue (scope, continuation_of)
   WHERE continuation_of IS NOT NULL;

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piworkflows/controller"
+	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
 )
 
@@ -67,7 +68,7 @@ func TestIdleClaimsDisturbNobody(t *testing.T) {
 	if c := claim(t, s); c != nil {
 		t.Errorf("claimed %s", c.Ref)
 	}
-	if run, err := s.ClaimRun(t.Context(), lasts); run != nil || err != nil {
+	if run, err := s.ClaimRun(t.Context(), runqueue.ClaimQuery{}, lasts); run != nil || err != nil {
 		t.Errorf("claimed %+v, %v", run, err)
 	}
 	if got := s.Transactions() - commits; got != 0 {

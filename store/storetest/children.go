@@ -54,7 +54,7 @@ func (k *kit) children(key string) []controller.ChildRun {
 
 func (k *kit) tryClaimRun() *runqueue.Claim {
 	k.Helper()
-	c, err := k.Runs.ClaimRun(k.Context(), lasts)
+	c, err := k.Runs.ClaimRun(k.Context(), runqueue.ClaimQuery{}, lasts)
 	k.must(err)
 	return c
 }
@@ -183,7 +183,7 @@ func childInQueue(k *kit) {
 	c := k.started("a")
 	k.reserveChild(c, "r", "run-1")
 	run := k.claimRun("run-1")
-	_, adopted := k.Runs.AdoptRun(k.Context(), "run-1", lasts)
+	_, adopted := k.Runs.AdoptRun(k.Context(), "run-1", "", lasts)
 	for _, err := range []error{
 		k.Runs.FinishRun(k.Context(), run, runqueue.Done, ""),
 		k.Runs.AbandonRun(k.Context(), run, runqueue.Failed, ""),

@@ -196,7 +196,7 @@ func (r *retried) cutOff(runID string, o controller.ChildOutcome) {
 // who waits for it is told then.
 func (r *retried) rests(run controller.ChildRun, delay time.Duration) {
 	r.Helper()
-	w := r.start(r.Runs.WaitRuns)
+	w := r.start(r.waitRuns)
 	r.Advance(delay - time.Millisecond)
 	if early := r.tryClaimRun(); early != nil {
 		r.Fatalf("%s was claimed before its time", early.Row.RunID)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"piworkflows/controller"
-	"piworkflows/lease"
 	"piworkflows/runqueue"
 )
 
@@ -162,24 +161,19 @@ func deleteWithChild(k *kit) {
 	run := k.claimRun("run-1")
 	k.must(k.Store.StartChild(k.Context(), run))
 	cancel := k.start(func(ctx context.Context) error {
-		_, err := k.Runs.WaitCancel(ctx, run)
+		_, err := k.Runs.AwaitRun(ctx, k.run("run-1"))
 		return err
 	})
 	cancel.pending()
 	equal(k, "deleted", k.requestDeletion("a").Deleted, false)
 	cancel.end()
-	reason, err := k.Runs.WaitCancel(k.Context(), run)
-	k.must(err)
-	equal(k, "reason", reason, "its resource is being deleted")
-	equal(k, "row", k.run("run-1").CancelReason, reason)
+	equal(k, "reason", k.run("run-1").CancelReason, "its resource is being deleted")
 	c = k.claim("a")
 	equal(k, "finished", k.finish(c, controller.Finish{Write: write(c, "x"), Settle: true}), controller.Finished{})
 	// The last that held the deletion ends it, whether or not a controller is there.
 	k.finishChild(run, controller.RunFailed)
 	k.wantGone("a")
 	equal(k, "row", k.run("run-1").Status, runqueue.Cancelled)
-	_, err = k.Runs.WaitCancel(k.Context(), run)
-	k.wantLost(err, lease.Released, lease.Gone)
 }
 
 // childAfterDeletion is the child of a resource with a finalizer after the end of

@@ -262,8 +262,8 @@ func (s *Faulty) Launch(ctx context.Context, r runqueue.NewRun, d time.Duration)
 }
 
 // AdoptRun passes through.
-func (s *Faulty) AdoptRun(ctx context.Context, runID string, d time.Duration) (*runqueue.Claim, error) {
-	return through(s, "AdoptRun", func() (*runqueue.Claim, error) { return s.inner.AdoptRun(ctx, runID, d) })
+func (s *Faulty) AdoptRun(ctx context.Context, runID, root string, d time.Duration) (*runqueue.Claim, error) {
+	return through(s, "AdoptRun", func() (*runqueue.Claim, error) { return s.inner.AdoptRun(ctx, runID, root, d) })
 }
 
 // ParkRun passes through.
@@ -287,13 +287,13 @@ func (s *Faulty) WithdrawRun(ctx context.Context, runID, message string) error {
 }
 
 // ClaimRun passes through.
-func (s *Faulty) ClaimRun(ctx context.Context, d time.Duration) (*runqueue.Claim, error) {
-	return through(s, "ClaimRun", func() (*runqueue.Claim, error) { return s.inner.ClaimRun(ctx, d) })
+func (s *Faulty) ClaimRun(ctx context.Context, q runqueue.ClaimQuery, d time.Duration) (*runqueue.Claim, error) {
+	return through(s, "ClaimRun", func() (*runqueue.Claim, error) { return s.inner.ClaimRun(ctx, q, d) })
 }
 
 // WaitRuns passes through.
-func (s *Faulty) WaitRuns(ctx context.Context) error {
-	return passing(s, "WaitRuns", func() error { return s.inner.WaitRuns(ctx) })
+func (s *Faulty) WaitRuns(ctx context.Context, q runqueue.ClaimQuery) error {
+	return passing(s, "WaitRuns", func() error { return s.inner.WaitRuns(ctx, q) })
 }
 
 // RenewRun passes through.
@@ -306,9 +306,29 @@ func (s *Faulty) CheckRun(ctx context.Context, c *runqueue.Claim) error {
 	return passing(s, "CheckRun", func() error { return s.inner.CheckRun(ctx, c) })
 }
 
-// WaitCancel passes through.
-func (s *Faulty) WaitCancel(ctx context.Context, c *runqueue.Claim) (string, error) {
-	return through(s, "WaitCancel", func() (string, error) { return s.inner.WaitCancel(ctx, c) })
+// RefuseRun passes through.
+func (s *Faulty) RefuseRun(ctx context.Context, c *runqueue.Claim, reason string) error {
+	return passing(s, "RefuseRun", func() error { return s.inner.RefuseRun(ctx, c, reason) })
+}
+
+// ReconsiderRuns passes through.
+func (s *Faulty) ReconsiderRuns(ctx context.Context) error {
+	return passing(s, "ReconsiderRuns", func() error { return s.inner.ReconsiderRuns(ctx) })
+}
+
+// QueueRun passes through.
+func (s *Faulty) QueueRun(ctx context.Context, r runqueue.NewRun) error {
+	return passing(s, "QueueRun", func() error { return s.inner.QueueRun(ctx, r) })
+}
+
+// OrderRun passes through.
+func (s *Faulty) OrderRun(ctx context.Context, runID string, o runqueue.Order, reason string) (runqueue.Row, error) {
+	return through(s, "OrderRun", func() (runqueue.Row, error) { return s.inner.OrderRun(ctx, runID, o, reason) })
+}
+
+// AwaitRun passes through.
+func (s *Faulty) AwaitRun(ctx context.Context, seen runqueue.Row) (runqueue.Row, error) {
+	return through(s, "AwaitRun", func() (runqueue.Row, error) { return s.inner.AwaitRun(ctx, seen) })
 }
 
 // Run passes through.

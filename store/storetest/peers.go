@@ -43,7 +43,7 @@ func peerWaits(k *kit) {
 	other := k.peer("")
 	c := k.started("a")
 	k.settle(c)
-	keys, runs := other.waitFor(), other.start(other.Runs.WaitRuns)
+	keys, runs := other.waitFor(), other.start(other.waitRuns)
 	keys.pending()
 	k.enqueue("a")
 	keys.end()

@@ -3,6 +3,7 @@ package storetest
 import (
 	"piworkflows/controller"
 	"piworkflows/lease"
+	"piworkflows/runqueue"
 )
 
 var restoredTests = []test{
@@ -122,7 +123,7 @@ func restoredIsOfItsProject(k *kit) {
 func restoredChild(k *kit) {
 	k.reserveChild(k.started("a"), "child", "run-1")
 	k.markRestored()
-	c, err := k.Runs.ClaimRun(k.Context(), lasts)
+	c, err := k.Runs.ClaimRun(k.Context(), runqueue.ClaimQuery{}, lasts)
 	k.must(err)
 	if c == nil || !c.Interrupted {
 		k.Fatalf("claim %+v, want one whose bundle may exist", c)

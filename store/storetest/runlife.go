@@ -25,7 +25,7 @@ var lifeTests = []test{
 
 func (k *kit) adopt(runID string) *runqueue.Claim {
 	k.Helper()
-	c, err := k.Runs.AdoptRun(k.Context(), runID, lasts)
+	c, err := k.Runs.AdoptRun(k.Context(), runID, "", lasts)
 	k.must(err)
 	return c
 }
@@ -86,12 +86,12 @@ func lifeHeld(k *kit) {
 	c := k.launch("run-1")
 	k.Advance(lasts - time.Millisecond)
 	for _, who := range []*kit{k, k.peer("")} {
-		_, err := who.Runs.AdoptRun(k.Context(), "run-1", lasts)
+		_, err := who.Runs.AdoptRun(k.Context(), "run-1", "", lasts)
 		equal(k, "error", *wantError[*runqueue.HeldError](k, err), runqueue.HeldError{RunID: "run-1", Holder: c.Row.Holder})
 	}
 	k.must(k.Runs.CheckRun(k.Context(), c))
 	other := k.peer("another project")
-	_, err := other.Runs.AdoptRun(k.Context(), "run-1", lasts)
+	_, err := other.Runs.AdoptRun(k.Context(), "run-1", "", lasts)
 	wantKind[*runqueue.NotFoundError](k, err)
 }
 
@@ -100,11 +100,11 @@ func lifeEnded(k *kit) {
 		runID := "run-" + string(status)
 		k.finishRun(k.launch(runID), status)
 		before := k.run(runID)
-		_, err := k.Runs.AdoptRun(k.Context(), runID, lasts)
+		_, err := k.Runs.AdoptRun(k.Context(), runID, "", lasts)
 		equal(k, "error", *wantError[*runqueue.EndedError](k, err), runqueue.EndedError{RunID: runID, Status: string(status)})
 		equal(k, "row", k.run(runID), before)
 	}
-	_, err := k.Runs.AdoptRun(k.Context(), "never", lasts)
+	_, err := k.Runs.AdoptRun(k.Context(), "never", "", lasts)
 	wantKind[*runqueue.NotFoundError](k, err)
 }
 
@@ -196,7 +196,7 @@ func lifeCrowdAdopts(k *kit) {
 	k.must(k.Runs.ParkRun(k.Context(), k.launch("run-1"), ""))
 	var winners atomic.Int32
 	crowd(k, func(w *kit) {
-		_, err := w.Runs.AdoptRun(w.Context(), "run-1", lasts)
+		_, err := w.Runs.AdoptRun(w.Context(), "run-1", "", lasts)
 		if held := (*runqueue.HeldError)(nil); err != nil && !errors.As(err, &held) {
 			w.Errorf("adopt: %v, want a HeldError", err)
 		}

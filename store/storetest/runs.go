@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"time"
@@ -103,17 +104,20 @@ func runOrder(k *kit) {
 
 func runWait(k *kit) {
 	c := k.started("a")
-	w := k.start(k.Runs.WaitRuns)
+	w := k.start(k.waitRuns)
 	w.pending()
 	k.reserveChild(c, "r", "run-1")
 	w.end()
 	k.claimRun("run-1")
-	w = k.start(k.Runs.WaitRuns)
+	w = k.start(k.waitRuns)
 	w.pending()
 	k.Advance(lasts)
 	w.end()
 	k.claimRun("run-1")
 }
+
+// waitRuns waits for a child run.
+func (k *kit) waitRuns(ctx context.Context) error { return k.Runs.WaitRuns(ctx, runqueue.ClaimQuery{}) }
 
 func runList(k *kit) {
 	for _, runID := range []string{"b", "a", "c"} {

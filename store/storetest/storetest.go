@@ -70,7 +70,8 @@ func tests() []test {
 	for _, group := range [][]test{
 		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, nextTests,
 		deletionTests, effectTests, attemptTests, verdictTests, restoredTests,
-		childTests, childContinuationTests, runTests, lifeTests, eventTests, changeTests, pruneTests, sourceTests, peerTests, crowdTests,
+		childTests, childContinuationTests, runTests, lifeTests, detachedTests,
+		eventTests, changeTests, pruneTests, sourceTests, peerTests, crowdTests,
 	} {
 		all = append(all, group...)
 	}

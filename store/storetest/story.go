@@ -74,6 +74,19 @@ var story = []storyStep{
 	{name: "park a run", act: onRun("run-3", func(ctx context.Context, s Store, c *runqueue.Claim) error {
 		return s.ParkRun(ctx, c, "later")
 	})},
+	{name: "pause a run", act: func(ctx context.Context, a *actor) error {
+		_, err := a.store.OrderRun(ctx, "run-3", runqueue.OrderPause, "")
+		return err
+	}, again: true},
+	{name: "queue a run", act: func(ctx context.Context, a *actor) error { return a.store.QueueRun(ctx, newRun("run-queued")) }},
+	{name: "claim a queued run", act: func(ctx context.Context, a *actor) (err error) {
+		a.runs["run-queued"], err = a.store.ClaimRun(ctx, runqueue.ClaimQuery{Detached: true}, lasts)
+		return err
+	}},
+	{name: "refuse a run", act: onRun("run-queued", func(ctx context.Context, s Store, c *runqueue.Claim) error {
+		return s.RefuseRun(ctx, c, "another definition")
+	})},
+	{name: "reconsider", act: func(ctx context.Context, a *actor) error { return a.store.ReconsiderRuns(ctx) }, again: true},
 	{name: "adopt a run", act: adopts("run-3")},
 	{name: "finish a run", act: onRun("run-3", func(ctx context.Context, s Store, c *runqueue.Claim) error {
 		return s.FinishRun(ctx, c, runqueue.Done, "")
@@ -304,7 +317,7 @@ func launches(runID, parent string) act {
 
 func claimsRun(runID string) act {
 	return func(ctx context.Context, a *actor) error {
-		c, err := a.store.ClaimRun(ctx, lasts)
+		c, err := a.store.ClaimRun(ctx, runqueue.ClaimQuery{}, lasts)
 		if err == nil && (c == nil || c.Row.RunID != runID) {
 			err = fmt.Errorf("claimed %+v, want %s", c, runID)
 		}
@@ -315,7 +328,7 @@ func claimsRun(runID string) act {
 
 func adopts(runID string) act {
 	return func(ctx context.Context, a *actor) (err error) {
-		a.runs[runID], err = a.store.AdoptRun(ctx, runID, lasts)
+		a.runs[runID], err = a.store.AdoptRun(ctx, runID, "", lasts)
 		return err
 	}
 }

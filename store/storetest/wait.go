@@ -99,7 +99,7 @@ func waitForRelease(k *kit) {
 func waitCancelled(k *kit) {
 	calls := map[string]func(ctx context.Context) error{
 		"WaitDue":  func(ctx context.Context) error { return k.Store.WaitDue(ctx, []string{name}) },
-		"WaitRuns": k.Runs.WaitRuns,
+		"WaitRuns": k.waitRuns,
 		"Changes": func(ctx context.Context) error {
 			_, err := k.Store.Changes(ctx, "", controller.ChangeFilter{})
 			return err

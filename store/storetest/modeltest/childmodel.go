@@ -130,7 +130,7 @@ func (m *machine) claimRun(t *rapid.T) { m.takeRun(t) }
 
 func (m *machine) takeRun(t *rapid.T) *modelRun {
 	want := m.nextRun()
-	c, err := m.store(t).ClaimRun(t.Context(), lasts)
+	c, err := m.store(t).ClaimRun(t.Context(), runqueue.ClaimQuery{}, lasts)
 	if err != nil || (c != nil) != (want != nil) || c != nil && (c.Row.RunID != want.id || c.Interrupted != (want.claim != nil)) {
 		t.Fatalf("claimed run %+v, %v; want %+v", c, err, want)
 	}

@@ -92,7 +92,7 @@ func (m *runMachine) continuable(t *rapid.T, r *personalRun, err error) bool {
 
 func (m *runMachine) adopt(t *rapid.T) {
 	id, r := m.draw(t)
-	c, err := m.store(t).AdoptRun(t.Context(), id, lasts)
+	c, err := m.store(t).AdoptRun(t.Context(), id, "", lasts)
 	if !unless[*runqueue.NotFoundError](t, err, r == nil) ||
 		!unless[*runqueue.EndedError](t, err, r.status.Final()) ||
 		!wants[*runqueue.HeldError](t, err, m.live(r)) {
@@ -163,7 +163,7 @@ func (m *runMachine) check(t *rapid.T) {
 	if row.Status != r.status || row.ContinuationOf != r.parent || row.ContinuedBy != r.next || (row.Holder != "") != m.live(r) {
 		t.Fatalf("run %s is %+v, want %+v", id, row, r)
 	}
-	if c, err := m.store(t).ClaimRun(t.Context(), lasts); c != nil || err != nil {
+	if c, err := m.store(t).ClaimRun(t.Context(), runqueue.ClaimQuery{}, lasts); c != nil || err != nil {
 		t.Fatalf("claimed %+v, %v, which belongs to a person", c, err)
 	}
 }

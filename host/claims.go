@@ -1,0 +1,63 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"piworkflows/clock"
+	"piworkflows/lease"
+	"piworkflows/runqueue"
+)
+
+// claims takes rows of runs out of the queue.
+type claims struct {
+	store runqueue.Store
+	clock clock.Clock
+	log   *slog.Logger
+}
+
+// next blocks until it has claimed a row; nil once ctx ended. dry, if
+// set, hears that there was nothing to claim.
+func (c claims) next(ctx context.Context, q runqueue.ClaimQuery, dry func()) *runqueue.Claim {
+	for ctx.Err() == nil {
+		claim, err := c.store.ClaimRun(ctx, q, lease.DefaultDuration)
+		if claim != nil {
+			return claim
+		}
+		if err == nil {
+			if dry != nil {
+				dry()
+			}
+			err = c.store.WaitRuns(ctx, q)
+		}
+		if err != nil && ctx.Err() == nil {
+			c.log.Error("claim a run", "error", err)
+			_ = clock.Sleep(ctx, c.clock, storeRetry)
+		}
+	}
+	return nil
+}
+
+// inParallel executes what next gives, so many at once, until next gives nil, and
+// waits for all of it.
+func inParallel(ctx context.Context, limit int, next func() *runqueue.Claim, execute func(*runqueue.Claim)) {
+	var active sync.WaitGroup
+	defer active.Wait()
+	slots := make(chan struct{}, limit)
+	for {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		claim := next()
+		if claim == nil {
+			return
+		}
+		active.Go(func() {
+			defer func() { <-slots }()
+			execute(claim)
+		})
+	}
+}
