@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 		"pi-workflows": func() { os.Exit(program(testDefinitions())) },
 		"pi-other":     func() { os.Exit(program(host.Definitions{})) },
 		"pi-broken":    func() { os.Exit(program(brokenDefinitions())) },
+		"pi-ringing":   func() { os.Exit(program(ringingDefinitions())) },
 	})
 }
 

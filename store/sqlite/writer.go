@@ -16,6 +16,9 @@ const (
 	// maxGroup bounds the writes that share one transaction, and with it the
 	// time for which the first of them waits.
 	maxGroup = 128
+	// turns is how often the writer lets others have theirs, and nobody comes, before
+	// it begins.
+	turns = 3
 	// busyStretch is how long the writer goes from group to group before it looks
 	// whether others write to the file, and leaves them the lock for breath: they try
 	// to take it about every 2 ms, in vain for as long as our callers keep coming.
@@ -147,12 +150,18 @@ func (w *writer) gather() (group []*task, waited bool) {
 	}
 }
 
-// company adds the tasks that wait, after the callers of the group before, who have
-// just been answered, had their turn on the processor: who begins at once commits
-// for itself alone, time after time.
+// company adds the tasks that wait, and those that come while others have their turn
+// on the processor. The callers of the group before, who have just been answered, are
+// on their way back: who begins without them commits for a few, time after time.
 func (w *writer) company(group []*task) []*task {
-	runtime.Gosched()
-	return w.waiting(group)
+	for left := turns; left > 0 && len(group) < maxGroup; left-- {
+		before := len(group)
+		runtime.Gosched()
+		if group = w.waiting(group); len(group) > before {
+			left = turns
+		}
+	}
+	return group
 }
 
 func (w *writer) waiting(group []*task) []*task {
