@@ -16,11 +16,13 @@ import (
 func TestTheDocumentShowsWhatIsCompiled(t *testing.T) {
 	t.Parallel()
 	document := read(t, "docs", "sources.md")
-	for _, name := range []string{"fswatch", "poll", "resources", "schedule", "webhook"} {
-		_, after, _ := strings.Cut(read(t, "source", name, "example_test.go"), "// "+name+":declare\n")
+	for name, dir := range map[string]string{
+		"own": "", "fswatch": "fswatch", "poll": "poll", "resources": "resources", "schedule": "schedule", "webhook": "webhook",
+	} {
+		_, after, _ := strings.Cut(read(t, "source", dir, "example_test.go"), "// "+name+":declare\n")
 		want, _, found := strings.Cut(after, "// "+name+":end\n")
 		if !found {
-			t.Errorf("example_test.go of %s has no part between %[1]s:declare and %[1]s:end", name)
+			t.Errorf("source/%s/example_test.go has no part between %s:declare and %[2]s:end", dir, name)
 			continue
 		}
 		got, err := markdown.Marked(document, name, "declare")
