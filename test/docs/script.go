@@ -10,6 +10,9 @@
 // code. The blocks of one document are one session: directory, variables and
 // files stay.
 //
+// A block with a file in its fence, as in "go file=main.go", is a file that the
+// reader writes into the directory that they are in.
+//
 // A block fenced as "console-norun" shows commands that a test cannot run; each
 // of them needs a reason in the table of the test.
 package docs
@@ -60,6 +63,9 @@ func Steps(document string, norun map[string]string) ([]Step, error) {
 }
 
 func stepsOf(f markdown.Fence, norun map[string]string) ([]Step, error) {
+	if _, name, ok := strings.Cut(f.Info, " file="); ok {
+		return []Step{{Line: f.Line, Command: write(name, f.Code)}}, nil
+	}
 	steps, err := parse(f)
 	if err != nil {
 		return nil, err
@@ -81,6 +87,12 @@ func stepsOf(f markdown.Fence, norun map[string]string) ([]Step, error) {
 		return nil, fmt.Errorf("line %d: %s: %w", steps[0].Line, steps[0].Command, errHidden)
 	}
 	return nil, nil
+}
+
+// write is a command that writes a file.
+func write(name string, lines []string) string {
+	const end = "END-OF-THE-FILE"
+	return fmt.Sprintf("cat >%s <<'%s'\n%s\n%s", name, end, strings.Join(lines, "\n"), end)
 }
 
 // parse splits a block into commands and their output.

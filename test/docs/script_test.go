@@ -38,6 +38,11 @@ $ make test
 ~~~console
 $ pwd
 ~~~
+~~~go file=main.go
+package main
+
+func main() { println("$ 5") }
+~~~
 `)
 	got, err := Steps(document, map[string]string{"make test": "reason"})
 	if err != nil {
@@ -49,6 +54,7 @@ $ pwd
 		{Line: 13, Command: "false", MayFail: true},
 		{Line: 14, Command: "echo $?", Output: []string{"1"}},
 		{Line: 24, Command: "pwd"},
+		{Line: 27, Command: "cat >main.go <<'END-OF-THE-FILE'\npackage main\n\nfunc main() { println(\"$ 5\") }\nEND-OF-THE-FILE"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
