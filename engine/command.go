@@ -100,7 +100,7 @@ func (a *attempt) hear(ctx context.Context, spec procgroup.Spec, updates *workfl
 func (a *attempt) spec(c workflow.Command, dir string) procgroup.Spec {
 	return procgroup.Spec{
 		Command: c.Command, Args: c.Args, Dir: dir, Env: environment(c.Env), Stdin: []byte(c.Stdin), Shell: c.Shell,
-		MaxOutput: c.MaxOutput, TermGrace: a.r.e.o.KillGrace,
+		MaxOutput: c.MaxOutput, TermGrace: a.r.e.o.KillGrace, Ledger: a.r.e.o.ProcessDir,
 	}
 }
 

@@ -50,6 +50,10 @@ type Options struct {
 	// the run goes on, for those who look on; see room spool. It must not lie in
 	// RunsDir. Empty keeps nothing.
 	SpoolDir string
+	// ProcessDir is the folder in which the commands that are under way are noted, so
+	// that those of a process that was killed can be ended: see EndLeftovers. Empty
+	// notes none.
+	ProcessDir string
 	// SpoolBytes bounds what is kept of one attempt; spool.DefaultBytes by default.
 	SpoolBytes int64
 	// Printed, if set, hears of what the commands and agents of each run print,

@@ -66,7 +66,7 @@ const maxErased = 1000
 // last, so that an erasure that was killed can be repeated.
 func eraseStore(store string) error {
 	owners := filepath.Join(filepath.Dir(store), "owners")
-	for _, path := range []string{owners, store + "-shm", store + "-wal", store} {
+	for _, path := range []string{owners, store + processFolder, store + "-shm", store + "-wal", store} {
 		if err := durable.OS().RemoveAll(path); err != nil {
 			return fmt.Errorf("remove the store: %w", err)
 		}

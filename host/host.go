@@ -96,7 +96,9 @@ type Host struct {
 	// endpoint is nil if the host does not listen.
 	endpoint *endpoint
 	drain    time.Duration
-	close    func() error
+	// abandon ends the commands that a stop did not end in time.
+	abandon func(context.Context)
+	close   func() error
 }
 
 // OpenStore opens the store of a project, and creates it if there is none.
@@ -158,12 +160,14 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	}
 	store = redacted(store)
 	o.sweep()
+	o.endLeftovers(ctx, false)
 	return &Host{
 		store:   store,
 		manager: manager,
 		runner: &runner{
 			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
 			log: o.Logger, records: o.observers(), runs: o.Runs, root: root, limit: o.ChildRuns, observe: o.Observe,
+			endLeftovers: func(ctx context.Context) { o.endLeftovers(ctx, false) },
 		},
 		sources:  sources{store, o.Catalog, o.Clock, o.observers()},
 		detached: newDetached(o, store, root),
@@ -173,6 +177,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		health:   health,
 		endpoint: endpoint,
 		drain:    o.Drain,
+		abandon:  func(ctx context.Context) { o.endLeftovers(ctx, true) },
 		close:    sync.OnceValue(func() error { return errors.Join(endpoint.close(), lock.release()) }),
 	}, nil
 }
@@ -251,7 +256,7 @@ func (o Options) observers() controller.Observers {
 func (o Options) engine() engine.Options {
 	return engine.Options{
 		Clock: o.Clock, RunsDir: o.Runs, SpoolDir: o.Spool, Logger: o.Logger, Agents: o.Agents, Notifier: o.Notifier,
-		Printed: o.Printed,
+		Printed: o.Printed, ProcessDir: o.processes(),
 	}
 }
 

@@ -60,6 +60,9 @@ func (o Options) reachable(ctx context.Context, store Store, runID string) error
 // begin lets a run that was claimed go on where its record ends, or begin if it has
 // none: then nothing of it has happened.
 func (s *solo) begin(ctx context.Context, force bool) (run *engine.Run, err error) {
+	if s.claim.Interrupted {
+		s.options.endLeftovers(ctx, false)
+	}
 	if s.options.recorded(s.runID) {
 		return s.resume(ctx, engine.ResumeOptions{RunID: s.runID, Force: force})
 	}

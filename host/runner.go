@@ -46,6 +46,8 @@ type runner struct {
 	root    string
 	limit   int
 	observe func(RunEvent)
+	// endLeftovers ends the commands of processes that are dead.
+	endLeftovers func(context.Context)
 }
 
 // run claims and runs rows until ctx ends, then interrupts what still runs and
@@ -101,6 +103,7 @@ func infoOf(row runqueue.Row) controller.ChildInfo {
 // or by running it. An error leaves the row as it is.
 func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (controller.ChildOutcome, error) {
 	if claim.Interrupted {
+		r.endLeftovers(held)
 		if claim.Row.Root != r.root {
 			return interrupted(reasonUnreachable), nil
 		}

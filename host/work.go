@@ -49,6 +49,7 @@ func (h *Host) work(ctx context.Context, more ...func(context.Context)) error {
 	case err := <-ended:
 		return err
 	case <-limit.C():
+		h.abandon(context.WithoutCancel(ctx))
 		return &DrainError{After: h.drain}
 	}
 }

@@ -23,6 +23,7 @@ type child struct {
 	stdin   *os.File
 	stdout  *stream
 	stderr  *stream
+	note    *note
 	started time.Time
 	took    time.Duration
 
@@ -43,11 +44,24 @@ func start(spec Spec) (*child, error) {
 		spec: spec, cmd: cmd, marker: marker, started: now(),
 		exited: make(chan struct{}), ended: make(chan struct{}), quiet: make(chan struct{}), fed: make(chan struct{}),
 	}
+	if spec.Ledger != "" {
+		if c.note, err = openNote(spec.Ledger, marker); err != nil {
+			return nil, &StartError{Command: program(spec), Err: err}
+		}
+	}
 	if err := c.launch(); err != nil {
-		return nil, &StartError{Command: program(spec), Err: err}
+		return nil, &StartError{Command: program(spec), Err: errors.Join(err, c.forget())}
 	}
 	c.serve()
 	return c, nil
+}
+
+// forget removes the note of the command, if it has one.
+func (c *child) forget() error {
+	if c.note == nil {
+		return nil
+	}
+	return c.note.close()
 }
 
 // launch makes the pipes and starts the process. It leaves no file open that is
@@ -88,8 +102,14 @@ func (c *child) serve() {
 		readers.Wait()
 		close(c.quiet)
 	}()
+	if c.spec.OnStart == nil && c.note == nil {
+		return
+	}
+	identity, _ := Identify(c.cmd.Process.Pid) // documented: zero when it is too late
+	if c.note != nil {
+		_ = c.note.started(identity) // without it the marker is what is left to find it by
+	}
 	if c.spec.OnStart != nil {
-		identity, _ := Identify(c.cmd.Process.Pid) // documented: zero when it is too late
 		c.spec.OnStart(identity)
 	}
 }
@@ -134,6 +154,7 @@ func (c *child) finish() error {
 	<-c.fed
 	<-c.quiet
 	c.took = since(c.started)
+	_ = c.forget() // a note of a command that is gone harms nobody
 	if exit := new(exec.ExitError); err == nil || errors.As(err, &exit) {
 		return nil
 	}

@@ -32,6 +32,17 @@ func (g group) signal(signal unix.Signal) { _ = unix.Kill(-g.leader, signal) }
 
 func (g group) close() {}
 
+// terminate and kill signal the group of a process that was started as its leader,
+// if that very process still runs: else its number may be another one's.
+func (i Identity) terminate() { i.signal(unix.SIGTERM) }
+func (i Identity) kill()      { i.signal(unix.SIGKILL) }
+
+func (i Identity) signal(signal unix.Signal) {
+	if i.Alive() {
+		_ = unix.Kill(-i.PID, signal) // fails if it has just ended
+	}
+}
+
 func signalName(state *os.ProcessState) string {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {

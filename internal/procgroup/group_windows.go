@@ -84,3 +84,17 @@ func useShell(cmd *exec.Cmd, line string) {
 }
 
 func sameVariable(a, b string) bool { return strings.EqualFold(a, b) }
+
+// terminate does nothing: Windows has no signal that asks. A job ends with the
+// process that has it, so that a kill finds something only where there was no job.
+func (i Identity) terminate() {}
+
+func (i Identity) kill() {
+	if !i.Alive() {
+		return
+	}
+	if process, err := os.FindProcess(i.PID); err == nil {
+		_ = process.Kill()
+		_ = process.Release()
+	}
+}

@@ -54,6 +54,9 @@ type Spec struct {
 	// SIGKILL; 0 or less: DefaultTermGrace. Windows has no SIGTERM: there the
 	// group is killed at once.
 	TermGrace time.Duration
+	// Ledger, if set, is a folder in which the command is noted while it is under
+	// way, for EndLeftovers. A command that cannot be noted is not started.
+	Ledger string
 	// OnStart, if set, is called once the process runs, with its identity. The
 	// identity is zero if the process ended too soon to have one.
 	OnStart func(Identity)

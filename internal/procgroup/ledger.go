@@ -1,0 +1,172 @@
+package procgroup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A ledger is a folder with a note for each command that is under way. A process
+// that is killed leaves its notes behind, and with them whoever comes next finds
+// the commands that it left, and no others. A note is there before its command
+// starts. It need not outlive the machine: then no command does either.
+
+const (
+	noteSuffix = ".process"
+	// maxNotes bounds the notes that are looked at in one go, maxNoteBytes the size
+	// of one.
+	maxNotes     = 10_000
+	maxNoteBytes = 4 << 10
+	// leftoverGrace is how long leftovers may take to end after SIGTERM, and
+	// leftoverPause how often they are looked at.
+	leftoverGrace = 500 * time.Millisecond
+	leftoverPause = 10 * time.Millisecond
+)
+
+// note is what is known of a command under way.
+type note struct {
+	// Owner is the process that runs it.
+	Owner Identity `json:"owner"`
+	// Marker is in the environment of the command and of what it starts.
+	Marker string `json:"marker"`
+	// Leader is the command; zero until it has started.
+	Leader Identity `json:"leader"`
+
+	path string
+}
+
+var ourselves = sync.OnceValues(func() (Identity, error) { return Identify(os.Getpid()) })
+
+// openNote writes the note of a command that is about to start.
+func openNote(dir, marker string) (*note, error) {
+	owner, err := ourselves()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("note a command: %w", err)
+	}
+	n := &note{Owner: owner, Marker: marker, path: filepath.Join(dir, marker+noteSuffix)}
+	return n, n.write()
+}
+
+// started adds who the command is.
+func (n *note) started(leader Identity) error {
+	n.Leader = leader
+	return n.write()
+}
+
+// write replaces the note as a whole: who reads it finds the old or the new one.
+func (n *note) write() error {
+	text, err := json.Marshal(n)
+	if err == nil {
+		err = os.WriteFile(n.path+".new", text, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(n.path+".new", n.path)
+	}
+	if err != nil {
+		_ = os.Remove(n.path + ".new") // the old one, if there is one, stays
+		return fmt.Errorf("note a command: %w", err)
+	}
+	return nil
+}
+
+// close removes the note of a command of which nothing is left.
+func (n *note) close() error {
+	if err := os.Remove(n.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the note of a command: %w", err)
+	}
+	return nil
+}
+
+// EndLeftovers ends what is left of the commands that a ledger names whose owner is
+// dead, also those of this process with own, and returns how many there were. Each
+// gets SIGTERM first. A process is killed only if it is the very one that was
+// started, or bears its marker. A ledger that is not there is empty.
+func EndLeftovers(ledger string, own bool) (ended int, err error) {
+	left, err := leftovers(ledger, own)
+	if err != nil || len(left) == 0 {
+		return 0, err
+	}
+	for _, n := range left {
+		n.Leader.terminate()
+	}
+	awaitEnd(left)
+	var problems []error
+	for _, n := range left {
+		n.Leader.kill()
+		killMarked(n.Marker)
+		problems = append(problems, n.close())
+	}
+	return len(left), errors.Join(problems...)
+}
+
+// leftovers reads the notes of dead owners.
+func leftovers(ledger string, own bool) ([]*note, error) {
+	dir, err := os.Open(ledger)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for commands that were left: %w", err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(maxNotes)
+	if err != nil && len(names) == 0 {
+		return nil, nil // it is empty
+	}
+	var left []*note
+	for _, name := range names {
+		if n := readNote(filepath.Join(ledger, name)); n != nil && (!n.Owner.Alive() || own && n.isOurs()) {
+			left = append(left, n)
+		}
+	}
+	return left, nil
+}
+
+func (n *note) isOurs() bool {
+	us, err := ourselves()
+	return err == nil && n.Owner == us
+}
+
+// readNote returns nil for what is no note of a command: it names no process.
+func readNote(path string) *note {
+	name, isNote := strings.CutSuffix(filepath.Base(path), noteSuffix)
+	info, err := os.Stat(path)
+	if !isNote || err != nil || !info.Mode().IsRegular() || info.Size() > maxNoteBytes {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	n := &note{path: path}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(n); err != nil || n.Marker != name || len(name) < len(newMarker()) || n.Owner.PID <= 0 {
+		return nil
+	}
+	return n
+}
+
+// awaitEnd gives leftovers the time to end by themselves.
+func awaitEnd(left []*note) {
+	for range int(leftoverGrace / leftoverPause) {
+		alive := false
+		for _, n := range left {
+			alive = alive || n.Leader.Alive()
+		}
+		if !alive {
+			return
+		}
+		time.Sleep(leftoverPause) //nolint:forbidigo // the kernel sends no signal when a stranger has died
+	}
+}
