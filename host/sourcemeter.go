@@ -41,9 +41,9 @@ func (l *sourceLedger) meter(info controller.SourceInfo) *meter {
 func (m *meter) change(f func(s *controller.SourceStatus, now time.Time)) time.Time {
 	now := m.clock.Now().UTC()
 	m.mu.Lock()
-	state, reason := m.status.State, m.status.Reason
+	state := m.status.State
 	f(&m.status, now)
-	same := m.status.State == state && m.status.Reason == reason
+	same := m.status.State == state
 	m.news = true
 	m.mu.Unlock()
 	if same {
