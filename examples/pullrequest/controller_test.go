@@ -186,13 +186,6 @@ func TestARepairIsCommittedOnceAndNotMerged(t *testing.T) {
 		if s := testkit.Status[status](b.res); s.Repaired != head {
 			t.Errorf("status %+v", s)
 		}
-		b.forge.Check(repository, b.number, checkName, "success")
-		b.head = head
-		b.apply(nil)
-		b.Settle()
-		b.reviewed()
-		b.Settle()
-		b.res.WantConditions("Ready=true Merged")
 	})
 }
 

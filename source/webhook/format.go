@@ -37,7 +37,7 @@ type Envelope struct {
 	// Signatures are HMAC-SHA256 values; one right one is enough.
 	Signatures [][]byte
 	// Trial says that the provider only tries whether it is heard: nothing is
-	// mapped.
+	// mapped, and the delivery is counted.
 	Trial bool
 }
 

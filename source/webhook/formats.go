@@ -13,7 +13,7 @@ import (
 // GitHub is the format of GitHub, and of what is compatible with it: the body is
 // signed in X-Hub-Signature-256, X-GitHub-Delivery names the delivery and
 // X-GitHub-Event its type. It signs no time; a delivery that is sent again keeps
-// its ID. A ping is answered and wakes nothing.
+// its ID. A ping wakes nothing.
 func GitHub() Format {
 	return Format{Read: func(h http.Header) (Envelope, error) {
 		e := Envelope{ID: h.Get("X-Github-Delivery"), Type: h.Get("X-Github-Event")}

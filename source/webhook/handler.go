@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"piworkflows/clock"
@@ -86,11 +85,11 @@ func (s *Source) receive(
 		return result, err
 	}
 	payload, err := unwrap(r.Header.Get("Content-Type"), body)
-	if err != nil || e.Trial {
+	if err != nil {
 		return result, err
 	}
-	keys, err := s.keys(ctx, Event{Type: e.Type, ID: e.ID, Payload: payload, ReceivedAt: l.in.Clock.Now()})
-	if err != nil || len(keys) == 0 {
+	keys, err := s.keys(ctx, e, Event{Type: e.Type, ID: e.ID, Payload: payload, ReceivedAt: l.in.Clock.Now()})
+	if err != nil || len(keys) == 0 && !e.Trial { // a trial is kept, for whoever looks whether it came
 		return result, err
 	}
 	result, err = l.in.Deliver(ctx, controller.Delivery{ID: e.ID, Keys: keys, Note: e.Type})
@@ -194,8 +193,11 @@ func unwrap(contentType string, body []byte) (json.RawMessage, error) {
 	return body, nil
 }
 
-// keys asks the mapping.
-func (s *Source) keys(ctx context.Context, e Event) ([]string, error) {
+// keys asks the mapping, unless the provider only tries.
+func (s *Source) keys(ctx context.Context, envelope Envelope, e Event) ([]string, error) {
+	if envelope.Trial {
+		return nil, nil
+	}
 	keys, err := s.options.Keys.guarded(ctx, e)
 	_, panicked := errors.AsType[*controller.PanicError](err)
 	switch {
@@ -210,34 +212,4 @@ func (s *Source) keys(ctx context.Context, e Event) ([]string, error) {
 	default:
 		return keys, nil
 	}
-}
-
-// accepted is the answer to a delivery that was taken.
-type accepted struct {
-	Duplicate bool `json:"duplicate"`
-	Enqueued  int  `json:"enqueued"`
-	Unknown   int  `json:"unknown"`
-}
-
-// refuse answers anything but 2xx.
-func refuse(w http.ResponseWriter, no *refusal) {
-	if no.wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(no.wait))
-	}
-	if no.status == http.StatusMethodNotAllowed {
-		w.Header().Set("Allow", http.MethodPost)
-	}
-	reply(w, no.status, map[string]any{"error": map[string]string{"code": no.code, "message": no.message}})
-}
-
-func reply(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		http.Error(w, "the answer cannot be written", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // who does not read the answer asks again
 }

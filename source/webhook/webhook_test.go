@@ -134,6 +134,12 @@ func TestWhatIsTakenAndWakesNothing(t *testing.T) {
 			t.Errorf("%s: %+v", test.name, got)
 		}
 	}
+	if again := b.send(b.github("a ping", "ping", `{}`, inUse)); !again.Duplicate {
+		t.Errorf("nobody sees that a ping came: %+v", again)
+	}
+	if again := b.send(b.github("another type", "star", body("1"), inUse)); again.Duplicate {
+		t.Errorf("what wakes nothing is kept: %+v", again)
+	}
 }
 
 func TestAFormIsReadAsGitHubSendsIt(t *testing.T) {
