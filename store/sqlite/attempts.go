@@ -57,12 +57,19 @@ func (s *Store) EffectAttempts(ctx context.Context, ref controller.Ref, effect s
 		}
 		list, err := t.attempts(row.seq)
 		if row.since != nil {
-			list = append(list, controller.EffectAttempt{
-				Number: row.attempts + 1, Action: controller.EffectAction(row.action), StartedAt: *row.since,
-			})
+			list = append(list, row.lastAttempt())
 		}
 		return list, err
 	})
+}
+
+// lastAttempt is the one that is under way, or that brought the effect to its end.
+func (r *effectRow) lastAttempt() controller.EffectAttempt {
+	a := controller.EffectAttempt{Number: r.attempts + 1, Action: controller.EffectAction(r.action), StartedAt: *r.since}
+	if r.State.Final() {
+		a.EndedAt, a.Outcome, a.Error = r.CompletedAt, controller.AttemptOutcome(r.State), r.Error
+	}
+	return a
 }
 
 // effectOf finds an effect of a resource.

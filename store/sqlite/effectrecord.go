@@ -14,7 +14,8 @@ type effectRow struct {
 	applyNext bool
 	// owner is the claim of the pass that may finish the effect.
 	owner string
-	// attempts are over; action began at since, and is not.
+	// attempts are over and have rows; action began at since, and is not over, or
+	// brought the effect to its end.
 	attempts int
 	action   string
 	since    *time.Time

@@ -164,8 +164,8 @@ func (t *tx) finishEffect(
 	if err := t.mayGoOn(e); err != nil {
 		return row.EffectRecord, err
 	}
-	end := attemptEnd{outcome: cmp.Or(e.Outcome, controller.AttemptOutcome(e.State)), at: &t.now, err: e.Error}
-	if err := t.endAttempt(&row, end); err != nil {
+	next, at, err := t.nextAttempt(&row, e)
+	if err != nil {
 		return row.EffectRecord, err
 	}
 	r := &row.EffectRecord
@@ -174,19 +174,28 @@ func (t *tx) finishEffect(
 	if r.State.Final() {
 		r.CompletedAt = &t.now
 	}
-	var next, at any
-	if e.Applies {
-		next, at = string(controller.ActionApply), t.now
-	}
-	err := t.exec(`UPDATE effects SET state = ?, external_ref = ?, error = ?, completed_at = ?, apply_next = ?, attempts = ?,
+	err = t.exec(`UPDATE effects SET state = ?, external_ref = ?, error = ?, completed_at = ?, apply_next = ?, attempts = ?,
 			attempt_action = ?, attempt_at = ?
 		WHERE seq = ? AND owner = ? AND state IN ('pending', 'indeterminate')`,
 		string(r.State), orNull(r.ExternalRef), orNull(r.Error), orNever(r.CompletedAt), row.applyNext, row.attempts,
-		next, at, row.seq, row.owner)
+		orNull(next), orNever(at), row.seq, row.owner)
 	if err != nil || e.Event == "" {
 		return *r, err
 	}
 	return *r, t.tellEffect(ref, e.Event, *r)
+}
+
+// nextAttempt returns what the row says of an attempt after an outcome. The one that
+// brought the effect to its end stays: the record tells how it ended.
+func (t *tx) nextAttempt(row *effectRow, e controller.EffectOutcome) (action string, at *time.Time, err error) {
+	if e.State.Final() && e.Outcome == "" {
+		return row.action, row.since, nil
+	}
+	end := attemptEnd{outcome: cmp.Or(e.Outcome, controller.AttemptOutcome(e.State)), at: &t.now, err: e.Error}
+	if err := t.endAttempt(row, end); err != nil || !e.Applies {
+		return "", nil, err
+	}
+	return string(controller.ActionApply), &t.now, nil
 }
 
 // mayGoOn refuses to let a pass go on to apply in a frozen project.

@@ -36,6 +36,7 @@ func (t *tx) cutEffect(seq int64) error {
 	if err := t.exec("DELETE FROM effect_attempts WHERE effect_seq = ?", seq); err != nil {
 		return err
 	}
-	return t.exec(`UPDATE effects SET kind = '', token = '', error = NULL, owner = NULL, attempts = 0
+	return t.exec(`UPDATE effects SET kind = '', token = '', error = NULL, owner = NULL, attempts = 0,
+			attempt_action = NULL, attempt_at = NULL
 		WHERE seq = ? AND state IN ('applied', 'rejected') AND token <> ''`, seq)
 }

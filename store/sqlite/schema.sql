@@ -93,8 +93,9 @@ CREATE INDEX queue_claimed ON queue (controller_id, claim_expires_at)
 
 -- owner is the claim of the pass that reserved the effect last: only that pass may
 -- say what came of it. attempt_action and attempt_at are the attempt that is under
--- way, attempts counts those that are over. A record that was cut has an empty kind
--- and an empty token.
+-- way, or that brought the effect to its end: most effects need one, and the record
+-- tells how it ended. attempts counts those before it, which have rows. A record that
+-- was cut has an empty kind and an empty token.
 CREATE TABLE effects (
   seq                 INTEGER PRIMARY KEY,
   resource_id         INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE,
@@ -119,8 +120,8 @@ CREATE TABLE effects (
 ) STRICT;
 CREATE INDEX effects_open ON effects (resource_id) WHERE state IN ('pending', 'indeterminate');
 
--- What was tried for an effect: a row for each call that is over, and for each
--- verdict.
+-- What was tried for an effect before its last attempt: a row for each call that is
+-- over, and for each verdict.
 CREATE TABLE effect_attempts (
   effect_seq INTEGER NOT NULL REFERENCES effects (seq) ON DELETE CASCADE,
   number     INTEGER NOT NULL CHECK (number > 0),
