@@ -12,6 +12,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,9 @@ const product = "pi-workflows"
 type Options struct {
 	// Definitions are the controllers and workflows of the program.
 	Definitions host.Definitions
+	// Sources are other places that definitions come from; what they have hides what
+	// is in the program.
+	Sources []host.DefinitionSource
 	// ExtraCommands adds commands of the program's own; they share the global
 	// flags, and the errors that they return are reported like all others: a
 	// method ErrorCode gives an error its code.
@@ -119,15 +123,16 @@ func (a *App) Stderr() io.Writer { return a.o.Stderr }
 // Clock is the clock of the program.
 func (a *App) Clock() clock.Clock { return a.o.Clock }
 
-// Catalog returns the compiled definitions of the program, or everything that
-// is wrong with them.
+// Catalog returns the definitions that can be used. One that cannot is among its
+// problems, and disables no other one. It is an error only if the program gave a
+// source of definitions that is nil.
 func (a *App) Catalog() (*host.Catalog, error) {
 	if a.catalog == nil {
-		catalog, err := a.o.Definitions.Compile()
-		if err != nil {
-			return nil, err
+		if slices.Contains(a.o.Sources, nil) {
+			return nil, errors.New("a source of definitions is nil: leave it out")
 		}
-		a.catalog = catalog
+		sources := append([]host.DefinitionSource{a.o.Definitions.BuiltIn()}, a.o.Sources...)
+		a.catalog = host.Load(context.Background(), sources...)
 	}
 	return a.catalog, nil
 }
@@ -188,7 +193,10 @@ func (a *App) addCommands(root *cobra.Command) {
 			a.runCommand(), a.runsCommand(), a.viewCommand(), a.logsCommand(), a.graphCommand(),
 			a.resumeCommand(), a.pauseCommand(), a.cancelCommand(), a.answerCommand(),
 		},
-		groupProgram: {a.doctorCommand(), a.pruneCommand(), a.backupCommand(), a.restoreCommand(), a.benchCommand(), a.versionCommand()},
+		groupProgram: {
+			a.definitionsCommand(), a.doctorCommand(), a.pruneCommand(), a.backupCommand(), a.restoreCommand(),
+			a.benchCommand(), a.versionCommand(),
+		},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

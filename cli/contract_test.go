@@ -119,6 +119,9 @@ func jsonResults() map[string]func(a *App) error {
 				}},
 			}, true)
 		},
+		"definitions": func(a *App) error {
+			return a.printDefinitions(someEntries, []notLoadedLine{{"nightly", 12}})
+		},
 		"doctor": func(a *App) error {
 			list := []host.Finding{someFindings[0], someFindings[2]}
 			return a.showFindings(list, len(host.Wrong(list)))

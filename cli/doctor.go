@@ -47,11 +47,11 @@ func (a *App) doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			catalog, problem := a.Catalog()
-			o := host.DoctorOptions{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger()}
-			if problem != nil {
-				o.Problems = []error{problem}
+			catalog, err := a.Catalog()
+			if err != nil {
+				return err
 			}
+			o := host.DoctorOptions{Paths: paths, Catalog: catalog, Clock: a.o.Clock, Logger: a.Logger()}
 			return a.printFindings(host.Diagnose(cmd.Context(), o))
 		},
 	}

@@ -71,6 +71,7 @@ func errorFields(err error) fields {
 		field(func(e *TimeoutError) fields {
 			return fields{"for": e.For, "last": e.Last, "timeoutMs": e.Timeout.Milliseconds()}
 		}),
+		field(func(e *BrokenError) fields { return fields{"broken": e.Broken} }),
 		field(func(e *FindingsError) fields { return fields{"wrong": e.Wrong} }),
 		field(func(e *UnfinishedError) fields { return fields{"failed": pendingsOf(e.Failed)} }),
 	}) {

@@ -21,3 +21,9 @@ type ClaimInspector interface {
 	// Claimant returns who has claimed a key, nil if nobody has.
 	Claimant(ctx context.Context, ref Ref) (*Claimant, error)
 }
+
+// ResourceCounter is an optional ability of a Store: it counts the resources of the
+// project by the names of their controllers, also of those that no program has.
+type ResourceCounter interface {
+	CountResources(ctx context.Context) (map[string]int64, error)
+}

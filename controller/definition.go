@@ -12,6 +12,10 @@ import (
 type Definition struct {
 	// Name is stable: ^[a-z][a-z0-9-]*$.
 	Name string
+	// Revision is raised by the author when the same resource leads to something else
+	// than before. Then a host gives every resource of the controller a pass in the
+	// background lane. Empty is a revision like any other.
+	Revision string
 	// ValidateSpec checks a spec before it is stored; a *SpecError lists every
 	// problem with its JSON pointer. Nil accepts every JSON value.
 	ValidateSpec func(spec json.RawMessage) error

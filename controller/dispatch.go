@@ -90,17 +90,14 @@ func (m *Manager) claim(ctx context.Context, reserved []string) (*Claim, error) 
 	return claim, nil
 }
 
-// waitDue sleeps in the store. If a controller is at its limit, it also wakes
-// when one has room again.
+// waitDue sleeps in the store. It also wakes when there are other definitions and,
+// if a controller is at its limit, when one has room again.
 func (m *Manager) waitDue(stop context.Context) error {
-	names, freed := m.slots.open()
+	names, changed := m.slots.awaited()
 	if len(names) == 0 {
 		return nil
 	}
-	ctx, cancel := stop, context.CancelFunc(func() {})
-	if len(names) < len(m.definitions.names) {
-		ctx, cancel = linked(stop, freed, nil)
-	}
+	ctx, cancel := linked(stop, changed, nil)
 	defer cancel()
 	err := m.o.Store.WaitDue(ctx, names)
 	if ctx.Err() != nil {

@@ -65,6 +65,10 @@ const (
 	// indeterminate). EventRestoredAccepted, of the project: actor, reason?.
 	EventRestored         EventType = "project_restored"
 	EventRestoredAccepted EventType = "restored_accepted"
+	// EventDefinitionLoaded and EventDefinitionRemoved, of the project: kind, name,
+	// place, source, digest.
+	EventDefinitionLoaded  EventType = "definition_loaded"
+	EventDefinitionRemoved EventType = "definition_removed"
 	// EventDelivered is recorded for a key that a source woke: source, deliveryId?,
 	// note?.
 	EventDelivered EventType = "source_delivered"

@@ -32,11 +32,19 @@ func NewManager(o ManagerOptions) (*Manager, error) {
 	if problems != nil {
 		return nil, problems
 	}
-	limits := map[string]int{}
-	for _, d := range o.Definitions {
-		limits[d.Name] = o.limit(d)
+	return &Manager{o: o, definitions: definitions, slots: newSlots(o.Workers, o.limits(definitions)), pace: newPace()}, nil
+}
+
+// SetDefinitions replaces the definitions. A pass that is under way ends with the
+// one that it began with; the next pass of its key has the new one. Keys of a
+// controller that is gone are left alone. The error is that of NewRegistry, and
+// then nothing changed.
+func (m *Manager) SetDefinitions(defs ...*Definition) error {
+	if err := m.definitions.Replace(defs...); err != nil {
+		return err
 	}
-	return &Manager{o: o, definitions: definitions, slots: newSlots(o.Workers, limits), pace: newPace()}, nil
+	m.slots.resize(m.o.limits(m.definitions))
+	return nil
 }
 
 // Run reconciles until ctx ends, then stops: passes are cancelled with the

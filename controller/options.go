@@ -124,7 +124,15 @@ func (o ManagerOptions) checkConcurrency(known *Registry) []error {
 	return problems
 }
 
-// limit returns how many passes of a controller may run at once.
+// limits returns how many passes of each controller may run at once.
+func (o ManagerOptions) limits(r *Registry) map[string]int {
+	limits := map[string]int{}
+	for name, d := range r.known.Load().byName {
+		limits[name] = o.limit(d)
+	}
+	return limits
+}
+
 func (o ManagerOptions) limit(d *Definition) int {
 	return min(o.Workers, cmp.Or(o.Concurrency[d.Name], d.Concurrency, o.Workers))
 }

@@ -35,8 +35,9 @@ type passRun struct {
 func (m *Manager) newPass(c *Claim) *passRun {
 	p := &passRun{Manager: m, claim: c, began: m.o.Clock.Now(), resource: c.Resource}
 	p.info = PassInfo{Ref: c.Ref, Generation: c.Resource.Metadata.Generation, ReconcileID: uuid.NewString()}
-	// The store claims only for names it was given, so this one is known.
-	p.definition = m.definitions.byName[c.Ref.Controller]
+	if p.definition = m.definitions.find(c.Ref.Controller); p.definition == nil {
+		p.definition = &Definition{} // it went between the claim and now
+	}
 	p.log = m.o.Logger
 	if p.log.Enabled(context.Background(), slog.LevelError) { // somebody hears it
 		p.log = p.log.With("controller", c.Ref.Controller, "key", c.Ref.Key,
@@ -103,7 +104,7 @@ func (a answer) overdue() bool {
 
 // reconcile calls the reconciler and waits for it as long as the pass may last.
 func (p *passRun) reconcile(stop, held context.Context) answer {
-	if stop.Err() != nil {
+	if stop.Err() != nil || p.definition.Reconcile == nil {
 		return answer{err: ErrStopped, cause: ErrStopped}
 	}
 	ctx, cancel := p.bounded(held, stop)

@@ -4,20 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 )
 
-// Registry holds the definitions that a process knows. It does not change and
-// is safe for concurrent use.
-type Registry struct {
+// Registry holds the definitions that a process knows. It is safe for concurrent
+// use.
+type Registry struct{ known atomic.Pointer[known] }
+
+// known are the definitions of one moment.
+type known struct {
 	byName map[string]*Definition
 	names  []string
 }
 
 // NewRegistry checks definitions and finds them by name. The error joins every
 // problem: missing or invalid names, a name twice, no Reconcile, negative
-// limits, source names that are invalid or not unique, what a SourceChecker finds.
+// limits, source names that are invalid or not unique.
 func NewRegistry(defs ...*Definition) (*Registry, error) {
-	r := &Registry{byName: make(map[string]*Definition, len(defs))}
+	r := &Registry{}
+	if err := r.Replace(defs...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Replace makes the registry hold other definitions. The error is that of
+// NewRegistry, and then nothing changed. Whoever has a definition keeps it.
+func (r *Registry) Replace(defs ...*Definition) error {
+	k := &known{byName: make(map[string]*Definition, len(defs))}
 	var problems []error
 	for i, d := range defs {
 		if d == nil {
@@ -25,30 +39,34 @@ func NewRegistry(defs ...*Definition) (*Registry, error) {
 			continue
 		}
 		problems = append(problems, d.check()...)
-		if r.byName[d.Name] != nil {
+		if k.byName[d.Name] != nil {
 			problems = append(problems, fmt.Errorf("two definitions are named %.80q: rename one", d.Name))
 			continue
 		}
-		r.byName[d.Name] = d
-		r.names = append(r.names, d.Name)
+		k.byName[d.Name] = d
+		k.names = append(k.names, d.Name)
 	}
-	slices.Sort(r.names)
+	slices.Sort(k.names)
 	if err := errors.Join(problems...); err != nil {
-		return nil, err
+		return err
 	}
-	return r, nil
+	r.known.Store(k)
+	return nil
 }
 
 // Get returns the definition of that name, or an *UnknownControllerError.
 func (r *Registry) Get(name string) (*Definition, error) {
-	if d := r.byName[name]; d != nil {
+	if d := r.find(name); d != nil {
 		return d, nil
 	}
 	return nil, &UnknownControllerError{Name: name, Known: r.Names()}
 }
 
+// find returns the definition of that name, nil if there is none.
+func (r *Registry) find(name string) *Definition { return r.known.Load().byName[name] }
+
 // Names returns the names of all definitions, sorted.
-func (r *Registry) Names() []string { return slices.Clone(r.names) }
+func (r *Registry) Names() []string { return slices.Clone(r.known.Load().names) }
 
 // check lists everything that is wrong with a definition by itself.
 func (d *Definition) check() []error {

@@ -23,6 +23,9 @@ type slots struct {
 	// freed ends, and is replaced, when something became free.
 	freed  context.Context //nolint:containedctx // a signal in the form that WaitDue takes, no scope
 	signal context.CancelFunc
+	// resized ends, and is replaced, when there are other controllers or limits.
+	resized context.Context //nolint:containedctx // as freed
+	told    context.CancelFunc
 }
 
 func newSlots(workers int, limits map[string]int) *slots {
@@ -31,15 +34,31 @@ func newSlots(workers int, limits map[string]int) *slots {
 		placed: map[string]int{}, abandoned: map[string]int{},
 	}
 	s.freed, s.signal = context.WithCancel(context.Background())
+	s.resized, s.told = context.WithCancel(context.Background())
 	return s
 }
 
-// open returns the controllers that have room, sorted, and a context that ends
-// when there may be more of them.
-func (s *slots) open() ([]string, context.Context) {
+// awaited returns the controllers that have room, sorted, and a context that ends
+// when there may be more of them, or others.
+func (s *slots) awaited() ([]string, context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.room(), s.freed
+	names := s.room()
+	if len(names) < len(s.names) {
+		return names, s.freed
+	}
+	return names, s.resized
+}
+
+// resize replaces controllers and limits. Who works keeps its place.
+func (s *slots) resize(limits map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limits, s.names = limits, slices.Sorted(maps.Keys(limits))
+	s.told()
+	s.resized, s.told = context.WithCancel(context.Background())
+	s.signal()
+	s.freed, s.signal = context.WithCancel(context.Background())
 }
 
 func (s *slots) room() []string {

@@ -36,9 +36,9 @@ func TestSlots(t *testing.T) {
 		{"a claim ahead that found nothing ends the worker", func() { s.cancel(s.extend("a")) }, []string{"a", "b"}, 0, true},
 	}
 	for _, step := range steps {
-		_, freed := s.open()
+		_, freed := s.stats()
 		step.do()
-		open, _ := s.open()
+		open, _ := s.awaited()
 		if diff := cmp.Diff(step.open, open); diff != "" {
 			t.Errorf("%s: open (-want +got):\n%s", step.name, diff)
 		}

@@ -126,6 +126,14 @@ type Store interface {
 	// Children returns the child requests of a resource, oldest first.
 	Children(ctx context.Context, ref Ref) ([]ChildRun, error)
 
+	// RecordDefinitions says what a host works with from now on, and what it does not
+	// any more. A definition that is new, or has another digest than was recorded, is
+	// told; if it is a controller that was there before, its resources are woken in the
+	// background lane, all in one transaction. It returns how many were woken.
+	RecordDefinitions(ctx context.Context, list []DefinitionRecord) (int, error)
+	// Definitions returns what was recorded, in the order of kind and name.
+	Definitions(ctx context.Context) ([]DefinitionRecord, error)
+
 	// Queue returns the queue row of a resource.
 	Queue(ctx context.Context, ref Ref) (QueueRow, error)
 	// Backlog counts what is left to do for the named controllers, and all

@@ -16,12 +16,10 @@ import (
 // DoctorOptions say what Diagnose looks at.
 type DoctorOptions struct {
 	Paths
-	// Catalog has the definitions of the program; nil if they could not be had, for
-	// which Problems says why.
-	Catalog  *Catalog
-	Problems []error
-	Clock    clock.Clock
-	Logger   *slog.Logger
+	// Catalog has the definitions of the program.
+	Catalog *Catalog
+	Clock   clock.Clock
+	Logger  *slog.Logger
 	// Machine answers for what is beside the project; nil fields ask this machine.
 	Machine Machine
 }

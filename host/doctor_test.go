@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -78,8 +77,9 @@ type doctorCase struct {
 
 func doctorCases() map[host.FindingCode]doctorCase {
 	cases := map[host.FindingCode]doctorCase{
-		host.FindingDefinition: {host.SeverityError, "no such luck", func(_ *testing.T, _ *world, o *host.DoctorOptions) {
-			o.Problems = []error{errors.New("no such luck")}
+		host.FindingDefinition: {host.SeverityError, "no Reconcile", func(t *testing.T, _ *world, o *host.DoctorOptions) {
+			t.Helper()
+			o.Catalog = host.Load(t.Context(), host.Definitions{Controllers: []*controller.Definition{{Name: "job"}}}.BuiltIn())
 		}},
 		host.FindingDefinitions: {host.SeverityOK, "1 controller and 1 workflow", untouched},
 		host.FindingNotLoaded: {host.SeverityWarning, "gone (1)", func(t *testing.T, w *world, _ *host.DoctorOptions) {

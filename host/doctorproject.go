@@ -64,11 +64,7 @@ func (d *doctor) host(ctx context.Context, s *sqlite.Store) error {
 		d.addf(FindingHostRuns, SeverityOK, "", "a host runs: %s", holder)
 		return nil
 	}
-	var names []string
-	if d.Catalog != nil {
-		names = d.Catalog.Controllers.Names()
-	}
-	b, err := s.Backlog(ctx, names)
+	b, err := s.Backlog(ctx, d.Catalog.Controllers.Names())
 	if err != nil {
 		return err
 	}
@@ -145,21 +141,16 @@ func (d *doctor) sources(ctx context.Context, s *sqlite.Store) error {
 
 // definitions tells what the program knows.
 func (d *doctor) definitions() {
-	if d.Catalog != nil {
-		d.addf(FindingDefinitions, SeverityOK, "", "%s and %s are known",
-			countOf(len(d.Catalog.Controllers.Names()), "controller", "controllers"),
-			countOf(len(d.Catalog.WorkflowNames()), "workflow", "workflows"))
-	}
-	for _, problem := range d.Problems {
+	d.addf(FindingDefinitions, SeverityOK, "", "%s and %s are known",
+		countOf(len(d.Catalog.Controllers.Names()), "controller", "controllers"),
+		countOf(len(d.Catalog.WorkflowNames()), "workflow", "workflows"))
+	for _, problem := range d.Catalog.Problems() {
 		d.addf(FindingDefinition, SeverityError, "$ definitions --check", "%v", problem)
 	}
 }
 
 // notLoaded tells of resources that no program of this kind works on.
 func (d *doctor) notLoaded(i sqlite.Inspection) {
-	if d.Catalog == nil {
-		return
-	}
 	var missing []string
 	for name, n := range i.Resources {
 		if !slices.Contains(d.Catalog.Controllers.Names(), name) {

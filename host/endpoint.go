@@ -58,11 +58,9 @@ func newEndpoint(ctx context.Context, l Listen, handler http.Handler, log *slog.
 }
 
 // routes are what a host answers to. Hooks check by themselves who talks to them.
-func routes(token secret.Ref, health *health, series http.Handler, hooks map[string]http.Handler) http.Handler {
+func routes(token secret.Ref, health *health, series http.Handler, hook http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
-	for path, handler := range hooks {
-		mux.Handle(path, handler)
-	}
+	mux.Handle(hooksRoot, hook)
 	guard := guard{token}
 	mux.Handle("GET /healthz", guard.keep(http.HandlerFunc(healthz)))
 	mux.Handle("GET /readyz", guard.keep(http.HandlerFunc(health.readyz)))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"piworkflows/controller"
 	"piworkflows/runqueue"
 )
 
@@ -42,15 +43,23 @@ func (e *HeldError) Error() string {
 // ErrorCode is the stable code of the error.
 func (*HeldError) ErrorCode() string { return "host_running" }
 
-// DuplicateWorkflowError says that two workflows have one name.
-type DuplicateWorkflowError struct{ Name string }
+// DuplicateDefinitionError says that one place has several definitions of one name,
+// so that none of them is used.
+type DuplicateDefinitionError struct {
+	Kind  controller.DefinitionKind
+	Name  string
+	Place Place
+	// Sources name them.
+	Sources []string
+}
 
-func (e *DuplicateWorkflowError) Error() string {
-	return fmt.Sprintf("two workflows are named %q: rename one", e.Name)
+func (e *DuplicateDefinitionError) Error() string {
+	return fmt.Sprintf("%d %ss of the place %s are named %q (%s), so none is used: rename all but one",
+		len(e.Sources), e.Kind, e.Place, e.Name, strings.Join(e.Sources, ", "))
 }
 
 // ErrorCode is the stable code of the error.
-func (*DuplicateWorkflowError) ErrorCode() string { return "duplicate_workflow" }
+func (*DuplicateDefinitionError) ErrorCode() string { return "duplicate_definition" }
 
 // NotRecordedError says that a run has no record to look at, or to go on with.
 type NotRecordedError struct {

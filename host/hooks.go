@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"net/http"
 
 	"piworkflows/controller"
@@ -14,18 +15,22 @@ type HTTPSource interface {
 	Handler() http.Handler
 }
 
+// hooksRoot is above the paths of all hooks.
+const hooksRoot = "/hooks/"
+
 // HookPath is where the handler of a source is found.
-func HookPath(owner, source string) string { return "/hooks/" + owner + "/" + source }
+func HookPath(owner, source string) string { return hooksRoot + owner + "/" + source }
 
 // Hooks returns the handlers of the HTTP sources of all controllers by their
 // HookPath. They answer whoever asks: a source checks by itself that it is
 // talked to by whom it expects.
-func (c *Catalog) Hooks() map[string]http.Handler {
-	hooks := map[string]http.Handler{}
-	for info, s := range c.sources() {
-		if s, ok := s.(HTTPSource); ok {
-			hooks[HookPath(info.Controller, info.Source)] = s.Handler()
-		}
+func (c *Catalog) Hooks() map[string]http.Handler { return maps.Clone(c.now.Load().hooks) }
+
+// hook answers with the HTTP source at the path of a request, as it is now.
+func (c *Catalog) hook(w http.ResponseWriter, r *http.Request) {
+	if handler := c.now.Load().hooks[r.URL.Path]; handler != nil {
+		handler.ServeHTTP(w, r)
+		return
 	}
-	return hooks
+	http.NotFound(w, r)
 }

@@ -92,7 +92,10 @@ type Host struct {
 	sweeper  *sweeper
 	catalog  *Catalog
 	clock    clock.Clock
+	log      *slog.Logger
 	health   *health
+	// reloading keeps definitions that change at once from overtaking each other.
+	reloading sync.Mutex
 	// endpoint is nil if the host does not listen.
 	endpoint *endpoint
 	drain    time.Duration
@@ -135,7 +138,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	}
 	manager, err := controller.NewManager(controller.ManagerOptions{
 		Store:       store, // which it wraps by itself, with all that the store is able to do
-		Definitions: o.Catalog.controllers,
+		Definitions: o.Catalog.definitions(),
 		Scheduler:   scheduler{o.Catalog, o.Clock},
 		Clock:       o.Clock,
 		Logger:      o.Logger,
@@ -154,7 +157,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		return nil, err
 	}
 	health := newHealth(store, o.Clock)
-	endpoint, err := newEndpoint(ctx, o.Listen, routes(o.Listen.Token, health, series, o.Catalog.Hooks()), o.Logger)
+	endpoint, err := newEndpoint(ctx, o.Listen, routes(o.Listen.Token, health, series, o.Catalog.hook), o.Logger)
 	if err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
@@ -174,6 +177,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		sweeper:  newSweeper(o, store),
 		catalog:  o.Catalog,
 		clock:    o.Clock,
+		log:      o.Logger,
 		health:   health,
 		endpoint: endpoint,
 		drain:    o.Drain,
@@ -188,7 +192,7 @@ func (o *Options) count(store Store) (http.Handler, error) {
 		return http.NotFoundHandler(), nil
 	}
 	m, series, err := metrics.Handler(metrics.Options{
-		Definitions: o.Catalog.controllers, Store: store, Workers: o.Workers, Clock: o.Clock,
+		Definitions: o.Catalog.definitions(), Store: store, Workers: o.Workers, Clock: o.Clock,
 	})
 	if err != nil {
 		return nil, err

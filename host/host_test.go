@@ -142,7 +142,7 @@ func TestCompileReportsEveryProblem(t *testing.T) {
 		Controllers: []*controller.Definition{{Name: "No"}},
 		Workflows:   []*workflow.Definition{twice, twice, {Name: "empty"}},
 	}.Compile()
-	duplicate, isDuplicate := errors.AsType[*host.DuplicateWorkflowError](err)
+	duplicate, isDuplicate := errors.AsType[*host.DuplicateDefinitionError](err)
 	if _, ok := errors.AsType[*workflow.InvalidError](err); !ok || !isDuplicate || duplicate.Name != "work" {
 		t.Fatalf("Compile = %v", err)
 	}

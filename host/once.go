@@ -39,6 +39,7 @@ func (h *Host) RunOnce(ctx context.Context) (Summary, error) {
 	defer stop()
 	var idle error
 	err := h.work(working, func(ctx context.Context) {
+		h.announce(ctx)
 		h.detached.awaitIdle(ctx)
 		idle = h.awaitIdle(ctx)
 		stop()

@@ -14,7 +14,7 @@ const actorRetention = "retention"
 // resources requests the deletion of completed resources, so that their
 // controllers clean up as always.
 func (s *sweeper) resources(ctx context.Context, now time.Time, dryRun bool) (deleted []controller.Ref, err error) {
-	for _, d := range s.o.Catalog.controllers {
+	for _, d := range s.o.Catalog.definitions() {
 		if d.CompletedTTL <= 0 {
 			continue
 		}

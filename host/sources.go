@@ -30,6 +30,17 @@ type sources struct {
 }
 
 func (s sources) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		ctx, cancel := s.catalog.generation(ctx)
+		s.generation(ctx)
+		<-ctx.Done()
+		cancel()
+	}
+}
+
+// generation runs the sources of the definitions of this moment. When these change,
+// all sources begin anew, from their cursors.
+func (s sources) generation(ctx context.Context) {
 	var active, writing sync.WaitGroup
 	ledger := newLedger(s.store, s.clock, s.records)
 	starts := s.meters(ctx, ledger)
@@ -48,7 +59,7 @@ func (s sources) run(ctx context.Context) {
 
 // meters makes a meter for each source, and returns what runs them.
 func (s sources) meters(ctx context.Context, ledger *sourceLedger) (starts []func()) {
-	for info, source := range s.catalog.sources() {
+	for info, source := range s.catalog.outside() {
 		m := ledger.meter(info)
 		starts = append(starts, func() { s.supervise(ctx, source, m) })
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"piworkflows/controller"
 	"piworkflows/internal/oslock"
 )
 
@@ -81,6 +82,16 @@ func (s *Store) inspectFile(ctx context.Context) (i Inspection, known []string, 
 	})
 	return i, known, err
 }
+
+// CountResources implements controller.ResourceCounter.
+func (s *Store) CountResources(ctx context.Context) (map[string]int64, error) {
+	return read(ctx, s, "count resources", func(t *tx) (map[string]int64, error) {
+		n := map[string]int64{}
+		return n, t.countResources(n)
+	})
+}
+
+var _ controller.ResourceCounter = (*Store)(nil)
 
 func (t *tx) countResources(into map[string]int64) error {
 	var name string

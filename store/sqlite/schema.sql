@@ -211,6 +211,18 @@ CREATE TABLE restorations (
   accepted         INTEGER NOT NULL CHECK (accepted IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
+-- The definitions that a host of the project works with, or worked with last.
+CREATE TABLE definitions (
+  scope     TEXT NOT NULL,
+  kind      TEXT NOT NULL CHECK (kind IN ('controller', 'workflow')),
+  name      TEXT NOT NULL,
+  place     TEXT NOT NULL,
+  source    TEXT NOT NULL,
+  digest    TEXT NOT NULL,
+  loaded_at INTEGER NOT NULL,
+  PRIMARY KEY (scope, kind, name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE source_cursors (
   scope      TEXT NOT NULL,
   controller TEXT NOT NULL,

@@ -202,6 +202,16 @@ func (s *Faulty) Restored(ctx context.Context) (*controller.Restoration, error) 
 	return through(s, "Restored", func() (*controller.Restoration, error) { return s.inner.Restored(ctx) })
 }
 
+// RecordDefinitions passes through.
+func (s *Faulty) RecordDefinitions(ctx context.Context, list []controller.DefinitionRecord) (int, error) {
+	return through(s, "RecordDefinitions", func() (int, error) { return s.inner.RecordDefinitions(ctx, list) })
+}
+
+// Definitions passes through.
+func (s *Faulty) Definitions(ctx context.Context) ([]controller.DefinitionRecord, error) {
+	return through(s, "Definitions", func() ([]controller.DefinitionRecord, error) { return s.inner.Definitions(ctx) })
+}
+
 // ReserveChild passes through.
 func (s *Faulty) ReserveChild(
 	ctx context.Context, c *controller.Claim, r controller.ChildReservation,

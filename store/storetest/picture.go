@@ -19,6 +19,7 @@ type picture struct {
 	Events    []controller.Event
 	Frozen    *controller.Suspension
 	Restored  *controller.Restoration
+	Loaded    []controller.DefinitionRecord
 	Cursor    string
 }
 
@@ -52,6 +53,8 @@ func (k *kit) picture() picture {
 	p.Frozen, err = k.Store.Frozen(k.Context())
 	k.must(err)
 	p.Restored, err = k.Store.Restored(k.Context())
+	k.must(err)
+	p.Loaded, err = k.Store.Definitions(k.Context())
 	k.must(err)
 	return p
 }

@@ -144,6 +144,14 @@ var story = []storyStep{
 		_, err := a.store.RebuildQueue(ctx)
 		return err
 	}, many: true},
+	{name: "record definitions", act: func(ctx context.Context, a *actor) error {
+		_, err := a.store.RecordDefinitions(ctx, []controller.DefinitionRecord{definition("1")})
+		return err
+	}, again: true},
+	{name: "record other definitions", act: func(ctx context.Context, a *actor) error {
+		_, err := a.store.RecordDefinitions(ctx, []controller.DefinitionRecord{definition("2")})
+		return err
+	}, again: true},
 	{name: "mark as restored", act: func(ctx context.Context, a *actor) error {
 		return a.store.MarkRestored(ctx, controller.Restoration{Actor: "ada", From: "copy"})
 	}},
