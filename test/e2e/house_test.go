@@ -31,6 +31,9 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if project := os.Getenv(stormEnv); project != "" {
+		panic(weatherStorm(context.Background(), project)) // it ends by being killed
+	}
 	var err error
 	if folder, err = os.MkdirTemp("", "pi-workflows-e2e-"); err != nil {
 		panic(err)
