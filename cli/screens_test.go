@@ -95,13 +95,17 @@ func someSources() []sourceLine {
 		}),
 		sourceOf(controller.SourceStatus{
 			SourceInfo: controller.SourceInfo{Controller: "git-merge", Source: "github"},
-			State:      controller.SourceRestarting, Since: ago(time.Second), NextStartAt: in(time.Second),
+			State:      controller.SourceRestarting, Since: ago(time.Second), NextAt: in(time.Second),
 			SourceCounters: controller.SourceCounters{Deliveries: 2000, Duplicates: 1000, Enqueued: 2000, Refused: 30, Errors: 1, Restarts: 1},
 			LastSeenAt:     in(-2 * time.Minute),
 			LastError:      "no space left on device", LastErrorAt: in(-time.Second),
 			LastRefusal: "wrong signature", LastRefusalAt: in(-2 * time.Minute),
 		}),
-		{SourceInfo: controller.SourceInfo{Controller: "git-merge", Source: "nightly"}, State: controller.SourceStopped},
+		sourceOf(controller.SourceStatus{
+			SourceInfo: controller.SourceInfo{Controller: "git-merge", Source: "nightly"},
+			State:      controller.SourceRunning, Since: ago(time.Hour), NextAt: in(18*time.Hour + 15*time.Minute),
+		}),
+		{SourceInfo: controller.SourceInfo{Controller: "git-merge", Source: "yearly"}, State: controller.SourceStopped},
 	}
 	for i := range lines {
 		lines[i].Defined = true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,7 @@ type sourceLine struct {
 	LastErrorAt   string `json:"lastErrorAt,omitempty"`
 	LastRefusal   string `json:"lastRefusal,omitempty"`
 	LastRefusalAt string `json:"lastRefusalAt,omitempty"`
-	NextStartAt   string `json:"nextStartAt,omitempty"`
+	NextAt        string `json:"nextAt,omitempty"`
 	// Defined is false if no definition of this program has the source any more.
 	Defined bool `json:"defined"`
 	// status is what the times of a screen are computed from.
@@ -103,7 +104,7 @@ func sourceOf(s controller.SourceStatus) sourceLine {
 	return sourceLine{
 		SourceInfo: s.SourceInfo, State: s.State, Since: clock.Format(s.Since), Reason: s.Reason, SourceCounters: s.SourceCounters,
 		LastSeenAt: timeText(s.LastSeenAt), LastError: s.LastError, LastErrorAt: timeText(s.LastErrorAt),
-		LastRefusal: s.LastRefusal, LastRefusalAt: timeText(s.LastRefusalAt), NextStartAt: timeText(s.NextStartAt), status: s,
+		LastRefusal: s.LastRefusal, LastRefusalAt: timeText(s.LastRefusalAt), NextAt: timeText(s.NextAt), status: s,
 	}
 }
 
@@ -126,8 +127,13 @@ func (a *App) printSources(lines []sourceLine) error {
 			view.Plain(l.Controller + "/" + l.Source), string(l.State), seen, number(l.Deliveries), number(l.Enqueued),
 			number(l.Refused), number(l.Errors), number(l.Restarts),
 		}
+		name := view.Plain(l.Controller + "/" + l.Source)
 		if note := sourceNote(l); note != "" {
-			notes = append(notes, [2]string{view.Plain(l.Controller + "/" + l.Source), view.PlainLines(note)})
+			notes = append(notes, [2]string{name, view.PlainLines(note)})
+			name = ""
+		}
+		if next := l.status.NextAt; next != nil {
+			notes = append(notes, [2]string{name, "next at " + a.nextTime(*next)})
 		}
 	}
 	table := a.section([]view.Column{
@@ -154,4 +160,13 @@ func sourceNote(l sourceLine) string {
 	default:
 		return cmp.Or(l.LastRefusal, l.LastError)
 	}
+}
+
+// nextTime says when something happens, and how far ahead that is.
+func (a *App) nextTime(t time.Time) string {
+	text := t.UTC().Format(time.DateTime) + " UTC"
+	if in := t.Sub(a.o.Clock.Now()); in > 0 {
+		text += " (in " + view.Duration(in) + ")"
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"piworkflows/clock"
 )
@@ -51,6 +52,9 @@ type Intake struct {
 	// why: it is shown until Degraded is called with the empty reason, or Run
 	// begins again.
 	Degraded func(reason string)
+	// Next tells people when the source does something by itself next; the zero time
+	// is that nobody can say.
+	Next func(at time.Time)
 }
 
 // ResourceReader is the part of a Store that a source may read; each operation is

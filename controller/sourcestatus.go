@@ -17,6 +17,9 @@ const (
 	SourceStopped SourceState = "stopped"
 )
 
+// Runs reports whether the source runs, well or not.
+func (s SourceState) Runs() bool { return s == SourceRunning || s == SourceDegraded }
+
 // SourceInfo says which source something is about.
 type SourceInfo struct {
 	Controller string `json:"controller"`
@@ -59,8 +62,9 @@ type SourceStatus struct {
 	// LastRefusal says why something was not let in.
 	LastRefusal   string     `json:"lastRefusal,omitempty"`
 	LastRefusalAt *time.Time `json:"lastRefusalAt,omitempty"`
-	// NextStartAt is when a source that is restarting begins again.
-	NextStartAt *time.Time `json:"nextStartAt,omitempty"`
+	// NextAt is when it does something by itself next: begins again, or delivers its
+	// next slot. It is nil where nobody can say.
+	NextAt *time.Time `json:"nextAt,omitempty"`
 	// RecordedAt is when the host wrote this.
 	RecordedAt time.Time `json:"recordedAt"`
 }

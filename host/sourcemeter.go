@@ -97,7 +97,10 @@ func (m *meter) goOn(before controller.SourceStatus) {
 func (m *meter) enter(state controller.SourceState, reason string) {
 	reason = limit.Text(reason, controller.MaxMessage)
 	m.change(func(s *controller.SourceStatus, now time.Time) {
-		s.State, s.Since, s.Reason, s.NextStartAt = state, now, reason, nil
+		if !s.State.Runs() || !state.Runs() {
+			s.NextAt = nil
+		}
+		s.State, s.Since, s.Reason = state, now, reason
 	})
 	m.records.Observe(controller.SourceChanged{SourceInfo: m.info, State: state, Reason: reason})
 }
@@ -105,7 +108,7 @@ func (m *meter) enter(state controller.SourceState, reason string) {
 func (m *meter) restarting(after time.Duration) {
 	m.change(func(s *controller.SourceStatus, now time.Time) {
 		next := now.Add(after)
-		s.State, s.Since, s.Reason, s.NextStartAt = controller.SourceRestarting, now, "", &next
+		s.State, s.Since, s.Reason, s.NextAt = controller.SourceRestarting, now, "", &next
 		s.Restarts++
 	})
 	m.records.Observe(controller.SourceChanged{SourceInfo: m.info, State: controller.SourceRestarting, After: after})
@@ -123,6 +126,22 @@ func (m *meter) degraded(reason string) {
 	default:
 		m.enter(controller.SourceDegraded, reason)
 	}
+}
+
+// next is Intake.Next. That it is so already is no news.
+func (m *meter) next(at time.Time) {
+	var then *time.Time
+	if !at.IsZero() {
+		at = at.UTC()
+		then = &at
+	}
+	m.mu.Lock()
+	now := m.status.NextAt
+	m.mu.Unlock()
+	if now == then || (now != nil && then != nil && now.Equal(*then)) {
+		return
+	}
+	m.change(func(s *controller.SourceStatus, _ time.Time) { s.NextAt = then })
 }
 
 // refused is Intake.Refused.

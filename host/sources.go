@@ -101,7 +101,7 @@ func (s sources) once(ctx context.Context, source controller.Source, m *meter) (
 	m.enter(controller.SourceRunning, "")
 	err = source.Run(ctx, controller.Intake{
 		Controller: m.info.Controller, Cursor: cursor, Clock: s.clock, Feed: s.store,
-		Deliver: s.deliver(m), Refused: m.refused, Failed: m.failed, Degraded: m.degraded,
+		Deliver: s.deliver(m), Refused: m.refused, Failed: m.failed, Degraded: m.degraded, Next: m.next,
 	})
 	if err == nil {
 		err = errSourceEnded

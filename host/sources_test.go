@@ -147,10 +147,11 @@ func whatASourceDoesIsToldToOtherProcesses(t *testing.T) {
 		in.Degraded("") // it was not
 		return nil
 	})
-	s.order(func(in controller.Intake) error { in.Degraded("no watches are left"); return nil })
+	next := s.w.clock.Now().Add(time.Hour)
+	s.order(func(in controller.Intake) error { in.Next(next); in.Degraded("no watches are left"); return nil })
 	counters = controller.SourceCounters{Deliveries: 1, Duplicates: 1, Enqueued: 1, Unknown: 1, Refused: 1, Errors: 1}
 	got := s.want(controller.SourceDegraded, counters)
-	if got.Reason != "no watches are left" || got.LastError != "no route" || got.LastRefusal != "wrong signature" {
+	if got.NextAt == nil || !got.NextAt.Equal(next) || got.Reason != "no watches are left" || got.LastError != "no route" || got.LastRefusal != "wrong signature" {
 		t.Errorf("told: %+v", got)
 	}
 	s.order(func(in controller.Intake) error { in.Degraded(""); return nil })
@@ -159,10 +160,10 @@ func whatASourceDoesIsToldToOtherProcesses(t *testing.T) {
 	s.order(func(controller.Intake) error { return errors.New("the connection is gone") })
 	counters.Errors, counters.Restarts = 2, 1
 	got = s.want(controller.SourceRestarting, counters)
-	if got.LastError != "the connection is gone" || got.NextStartAt == nil || !got.NextStartAt.Equal(s.w.clock.Now().Add(time.Second)) {
+	if got.LastError != "the connection is gone" || got.NextAt == nil || !got.NextAt.Equal(s.w.clock.Now().Add(time.Second)) {
 		t.Errorf("told: %+v", got)
 	}
-	if got := await(t, s.store.told); got.State != controller.SourceRunning || got.NextStartAt != nil {
+	if got := await(t, s.store.told); got.State != controller.SourceRunning || got.NextAt != nil {
 		t.Errorf("told: %+v", got)
 	}
 

@@ -75,8 +75,7 @@ func (s sources) begin(definitions []*controller.Definition) {
 }
 
 func (s sources) changed(r controller.SourceChanged) {
-	up := r.State == controller.SourceRunning || r.State == controller.SourceDegraded
-	s.up.WithLabelValues(r.Controller, r.Source).Set(one(up))
+	s.up.WithLabelValues(r.Controller, r.Source).Set(one(r.State.Runs()))
 	s.degraded.WithLabelValues(r.Controller, r.Source).Set(one(r.State == controller.SourceDegraded))
 	if r.State == controller.SourceRestarting {
 		s.restarts.WithLabelValues(r.Controller, r.Source).Inc()

@@ -42,6 +42,7 @@ type bench struct {
 	judged  chan string // what Degraded was told after it
 	failed  chan error
 	ended   chan error
+	next    time.Time
 	stop    func()
 }
 
@@ -106,6 +107,7 @@ func (b *bench) start() {
 				return b.store.Deliver(ctx, owner, d)
 			},
 			Failed: func(err error) { b.failed <- err },
+			Next:   func(at time.Time) { b.next = at },
 			Degraded: func(reason string) {
 				select {
 				case b.judged <- reason:

@@ -144,9 +144,11 @@ func (s *Source) Run(ctx context.Context, in controller.Intake) error {
 			in.Failed(err)
 			in.Degraded(degraded)
 			wait = s.retryAfter(err, failures)
+			in.Next(in.Clock.Now().Add(wait))
 		default:
 			failures = 0
 			in.Degraded("")
+			in.Next(time.Time{}) // at the usual time, which is not worth a write
 			if cursor, err = deliver(ctx, in, cursor, seen); err != nil {
 				return err
 			}

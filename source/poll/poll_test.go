@@ -76,6 +76,9 @@ func TestTheOutsideSaysWhenToComeAgain(t *testing.T) {
 		if err := <-b.failed; !errors.Is(err, limited) {
 			t.Errorf("failed: %v", err)
 		}
+		if at := b.clock.Now().Add(want); !b.next.Equal(at) {
+			t.Errorf("the next try is said to be at %s, want %s", b.next, at)
+		}
 		b.wait(want)
 		b.ask("", saw("", "")) // so that the backoff begins anew
 		b.wait(time.Minute)

@@ -26,6 +26,7 @@ type bench struct {
 
 	stop    func()
 	ended   chan error
+	next    time.Time
 	refused []string
 	failed  []error
 }
@@ -82,6 +83,7 @@ func (b *bench) run() {
 			},
 			Refused: func(reason string) { b.refused = append(b.refused, reason) },
 			Failed:  func(err error) { b.failed = append(b.failed, err) },
+			Next:    func(at time.Time) { b.next = at },
 		})
 	}()
 	b.stop = func() { cancel(); <-b.ended }

@@ -81,6 +81,7 @@ func (r runner) wait(ctx context.Context, last, now time.Time) error {
 	d := lookEvery
 	if next := r.plan.next(last); !next.IsZero() {
 		d = min(d, next.Sub(now))
+		r.in.Next(next.Add(r.offset))
 	}
 	return clock.Sleep(ctx, r.in.Clock, d)
 }

@@ -28,6 +28,9 @@ func TestAScheduleWakesItsKeysAtItsTimes(t *testing.T) {
 	b := newBench(t, schedule.Options{Every: 10 * time.Minute, Keys: schedule.Keys("k", "no such key")}, "k", "other")
 	b.start()
 	b.wantNotes()
+	if want := clocktest.Epoch.Add(5 * time.Minute); !b.next.Equal(want) {
+		t.Errorf("the next slot is said to be %s, want %s", b.next, want)
+	}
 	b.advance(5 * time.Minute)
 	b.wantNotes("slot 2027-01-05T08:20:00Z")
 	for range 9 { // by minutes: nothing comes between

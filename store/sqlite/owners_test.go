@@ -53,6 +53,36 @@ func TestOpenFreesTheClaimsOfTheDead(t *testing.T) {
 	}
 }
 
+// A reader, too, sees that what a dead host told of its sources is over.
+func TestTheSourcesOfTheDeadAreStopped(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := controller.SourceStatus{
+		SourceInfo: controller.SourceInfo{Controller: "c", Source: "s"}, State: controller.SourceDegraded, Reason: "slow",
+	}
+	if err := s.RecordSources(t.Context(), []controller.SourceStatus{status}); err != nil {
+		t.Fatal(err)
+	}
+	o.ReadOnly = true
+	reader := open(t, o)
+	for _, want := range []controller.SourceState{controller.SourceDegraded, controller.SourceStopped} {
+		told, err := reader.Sources(t.Context())
+		if err != nil || len(told) != 1 || told[0].State != want {
+			t.Errorf("Sources = %+v, %v; want %s", told, err, want)
+		}
+		if want == controller.SourceDegraded {
+			err = s.Desert()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A clock that was set back would keep a lease alive; the lock of its owner tells
 // that it is dead.
 func TestAClockSetBackKeepsNoClaimOfTheDead(t *testing.T) {

@@ -59,7 +59,7 @@ func (s *Store) Sources(ctx context.Context) ([]controller.SourceStatus, error) 
 		}
 		list[i] = source.status
 		if source.gone && list[i].State != controller.SourceStopped {
-			list[i].State, list[i].Reason, list[i].NextStartAt = controller.SourceStopped, "", nil
+			list[i].State, list[i].Reason, list[i].NextAt = controller.SourceStopped, "", nil
 		}
 	}
 	if err != nil {

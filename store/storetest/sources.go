@@ -110,7 +110,7 @@ func someSource(source string) controller.SourceStatus {
 	at := time.Date(2027, 1, 5, 8, 15, 0, 0, time.UTC)
 	return controller.SourceStatus{
 		SourceInfo: controller.SourceInfo{Controller: name, Source: source},
-		State:      controller.SourceRestarting, Since: at, NextStartAt: &at,
+		State:      controller.SourceRestarting, Since: at, NextAt: &at,
 		SourceCounters: controller.SourceCounters{
 			Deliveries: 1, Duplicates: 2, Enqueued: 3, Unknown: 4, Refused: 5, Errors: 6, Restarts: 7,
 		},
@@ -141,7 +141,7 @@ func sourcesKept(k *kit) {
 	equal(k, "at first", len(k.sources()), 0)
 	a, b := someSource("a"), someSource("b")
 	k.recordSources(b, a)
-	b.State, b.Reason, b.NextStartAt = controller.SourceDegraded, "no watches left", nil
+	b.State, b.Reason, b.NextAt = controller.SourceDegraded, "no watches left", nil
 	b.Deliveries++
 	k.recordSources(b)
 	k.recordSources()
@@ -161,7 +161,7 @@ func sourcesStopped(k *kit) {
 	equal(k, "while it lives", k.sources(), []controller.SourceStatus{a})
 	k.must(s.Close())
 	got := k.sources()
-	if len(got) != 1 || got[0].State != controller.SourceStopped || got[0].NextStartAt != nil || got[0].SourceCounters != a.SourceCounters {
+	if len(got) != 1 || got[0].State != controller.SourceStopped || got[0].NextAt != nil || got[0].SourceCounters != a.SourceCounters {
 		k.Errorf("after its process: %+v", got)
 	}
 }
