@@ -132,7 +132,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	series, err := o.count(store)
+	o, series, err := o.counted(store)
 	if err != nil {
 		return nil, err
 	}
@@ -186,23 +186,24 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	}, nil
 }
 
-// count begins to count, if somebody can ask for it.
-func (o *Options) count(store Store) (http.Handler, error) {
+// counted are the options of a host that counts, if somebody can ask for it, and
+// what answers them.
+func (o Options) counted(store Store) (Options, http.Handler, error) {
 	if o.Listen.Addr == "" {
-		return http.NotFoundHandler(), nil
+		return o, http.NotFoundHandler(), nil
 	}
 	m, series, err := metrics.Handler(metrics.Options{
 		Definitions: o.Catalog.definitions(), Store: store, Workers: o.Workers, Clock: o.Clock,
 	})
 	if err != nil {
-		return nil, err
+		return o, nil, err
 	}
 	list := controller.Observers{m}
 	if o.Observer != nil {
 		list = append(list, o.Observer)
 	}
 	o.Observer = list
-	return series, nil
+	return o, series, nil
 }
 
 func (o Options) withDefaults() Options {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 
 	"piworkflows/clock"
 	"piworkflows/controller"
@@ -158,7 +159,8 @@ func TestAFailingSourceStartsAgainFromItsCursor(t *testing.T) {
 		"a panic":  func() error { panic("the connection is gone") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inFakeTime(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				t.Helper()
 				startAgain(t, &flaky{cursors: make(chan string), delivered: make(chan controller.DeliveryResult, 1), end: end})
 			})

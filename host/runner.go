@@ -103,16 +103,8 @@ func infoOf(row runqueue.Row) controller.ChildInfo {
 // or by running it. An error leaves the row as it is.
 func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (controller.ChildOutcome, error) {
 	if claim.Interrupted {
-		r.endLeftovers(held)
-		if claim.Row.Root != r.root {
-			return interrupted(reasonUnreachable), nil
-		}
-		left, found, err := r.leftover(held, claim)
-		if err != nil || found {
+		if left, settled, err := r.left(held, claim); err != nil || settled {
 			return left, err
-		}
-		if claim.Row.ContinuationOf != "" {
-			return r.unborn(claim.Row)
 		}
 	}
 	if reason := claim.Row.CancelReason; reason != "" {
@@ -145,6 +137,24 @@ func (r *runner) outcome(ctx, held context.Context, claim *runqueue.Claim) (cont
 	outcome := outcomeOf(result)
 	outcome.Stopped = ended(ctx)
 	return outcome, result.Err
+}
+
+// left is what a dead owner left of the attempt; it may have left nothing that settles
+// it.
+func (r *runner) left(held context.Context, claim *runqueue.Claim) (o controller.ChildOutcome, settled bool, err error) {
+	r.endLeftovers(held)
+	if claim.Row.Root != r.root {
+		return interrupted(reasonUnreachable), true, nil
+	}
+	o, found, err := r.leftover(held, claim)
+	if err != nil || found {
+		return o, found, err
+	}
+	if claim.Row.ContinuationOf != "" {
+		o, err = r.unborn(claim.Row)
+		return o, true, err
+	}
+	return o, false, nil
 }
 
 // unbornError says that a continuation never began, and why: its parent waits again.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"piworkflows/clock"
@@ -134,9 +135,11 @@ func compileAll(t *testing.T, defs ...*workflow.Definition) *host.Catalog {
 }
 
 // A record that cannot be made today is no failure of the run. The engine gives
-// up after the time of a lease; the row is taken up again after another.
+// up after the time of a lease; the row is taken up again after another. (In fake time,
+// which passes only while all wait: who works on files or in SQLite is not waiting.)
 func TestARunThatCannotBeRecordedIsTriedAgain(t *testing.T) {
-	inFakeTime(t, aRunThatCannotBeRecorded)
+	t.Parallel()
+	synctest.Test(t, aRunThatCannotBeRecorded)
 }
 
 func aRunThatCannotBeRecorded(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,7 +130,8 @@ func (s *stage) want(state controller.SourceState, counters controller.SourceCou
 }
 
 func TestWhatASourceDoesIsToldToOtherProcesses(t *testing.T) {
-	inFakeTime(t, whatASourceDoesIsToldToOtherProcesses)
+	t.Parallel()
+	synctest.Test(t, whatASourceDoesIsToldToOtherProcesses)
 }
 
 func whatASourceDoesIsToldToOtherProcesses(t *testing.T) {
@@ -182,7 +184,8 @@ func whatASourceDoesIsToldToOtherProcesses(t *testing.T) {
 }
 
 func TestADeliveryThatTheStoreRefusesIsOneError(t *testing.T) {
-	inFakeTime(t, aDeliveryThatTheStoreRefusesIsOneError)
+	t.Parallel()
+	synctest.Test(t, aDeliveryThatTheStoreRefusesIsOneError)
 }
 
 func aDeliveryThatTheStoreRefusesIsOneError(t *testing.T) {
@@ -196,7 +199,8 @@ func aDeliveryThatTheStoreRefusesIsOneError(t *testing.T) {
 }
 
 func TestCountsThatCannotBeWrittenAreWrittenLater(t *testing.T) {
-	inFakeTime(t, countsThatCannotBeWrittenAreWrittenLater)
+	t.Parallel()
+	synctest.Test(t, countsThatCannotBeWrittenAreWrittenLater)
 }
 
 func countsThatCannotBeWrittenAreWrittenLater(t *testing.T) {

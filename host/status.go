@@ -29,11 +29,16 @@ func RunStatus(row runqueue.Row, b *runbundle.Summary) string {
 		return string(runbundle.Cancelled)
 	case b != nil && b.Status.Terminal():
 		return string(b.Status)
-	case row.Paused && !row.Status.Final() && (row.Holder != "" || row.Detached):
+	case holds(row):
 		return StatusPaused
 	case row.Interrupted():
 		return StatusInterrupted
 	default:
 		return string(row.Status)
 	}
+}
+
+// holds reports whether somebody keeps a run from its next step that would go on else.
+func holds(row runqueue.Row) bool {
+	return row.Paused && !row.Status.Final() && (row.Holder != "" || row.Detached)
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"piworkflows/clock"
@@ -269,14 +268,6 @@ func mustMkdir(t *testing.T, dir string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// inFakeTime runs a test whose time passes while all wait, and only then. Files and
-// SQLite are real: whoever works on them is not waiting.
-func inFakeTime(t *testing.T, test func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, test)
 }
 
 // erase closes the store of a world and erases it.
