@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -26,7 +27,7 @@ type look struct {
 	// watch from its new place, or reports that by the old name: all watches are to
 	// be set again.
 	moved bool
-	// unread is why some folder could not be read.
+	// unread is why some folder could not be read, the first of them.
 	unread error
 }
 
@@ -52,7 +53,7 @@ func (l *look) visit(ctx context.Context, name string, at **node, written, deep 
 	case gone(err):
 		return l.forget(name, at)
 	case err != nil:
-		l.unread = errors.Join(l.unread, err)
+		l.cannot(err)
 		return nil
 	}
 	changed, err := l.renew(name, at, stampOf(info, l.now))
@@ -86,6 +87,12 @@ func (l *look) renew(name string, at **node, now stamp) (changed bool, err error
 	return changed, nil
 }
 
+func (l *look) cannot(err error) {
+	if l.unread == nil {
+		l.unread = err
+	}
+}
+
 // stat follows no link but the root.
 func (l *look) stat(name string) (fs.FileInfo, error) {
 	if name != "." {
@@ -115,7 +122,7 @@ func (l *look) scan(ctx context.Context, name string, n *node) error {
 		return nil // its own event, or the next look, tells
 	}
 	if err != nil {
-		l.unread = errors.Join(l.unread, err)
+		l.cannot(err)
 		return nil
 	}
 	l.scans++
@@ -133,21 +140,28 @@ func (l *look) scan(ctx context.Context, name string, n *node) error {
 	return l.sweep(name, n, scan)
 }
 
-// names reads the names in a folder that are not ignored.
-func (l *look) names(name string) ([]string, error) {
+// names reads the names in a folder that are not ignored, and no more of them than
+// show that there are too many.
+func (l *look) names(name string) (kept []string, err error) {
+	const some = 1024
 	dir, err := os.Open(l.place(name))
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the path
 	}
 	defer dir.Close()
-	all, err := dir.Readdirnames(-1)
-	kept := all[:0]
-	for _, base := range all {
-		if !l.ignore.itself(path.Join(name, base)) {
-			kept = append(kept, base)
+	for err == nil && len(kept) <= l.most {
+		var batch []string
+		batch, err = dir.Readdirnames(some)
+		for _, base := range batch {
+			if !l.ignore.itself(path.Join(name, base)) {
+				kept = append(kept, base)
+			}
 		}
 	}
-	return kept, err //nolint:wrapcheck // it names the path
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return kept, err
 }
 
 // sweep forgets what a scan did not find.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -127,13 +126,8 @@ func (r *run) trouble() string {
 	case r.blind != nil:
 		return fmt.Sprintf("the system does not watch %s: %v%s", r.options.Root, r.blind, every)
 	case r.unread != nil:
-		return fmt.Sprintf("not all of %s can be read: %s%s", r.options.Root, firstLine(r.unread.Error()), every)
+		return fmt.Sprintf("not all of %s can be read: %v%s", r.options.Root, r.unread, every)
 	default:
 		return ""
 	}
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }
