@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"piworkflows/controller"
+	"piworkflows/source/schedule"
 	"piworkflows/testkit"
 )
 
@@ -59,10 +61,10 @@ func (m fakeMail) Sent(ctx context.Context, id string) (bool, error) { return m.
 func (m fakeMail) Send(ctx context.Context, id, _ string) error      { return m.Change(ctx, id) }
 
 // bench makes a kit with the controller over a fake mailer.
-func bench(t testkit.T) (*testkit.Kit, fakeMail) {
+func bench(t testkit.T, o ...controller.Option) (*testkit.Kit, fakeMail) {
 	mail := fakeMail{testkit.NewProvider("mail")}
 	return testkit.New(t, testkit.Options{
-		Definition: controller.Define("welcome", welcomer{mail}),
+		Definition: controller.Define("welcome", welcomer{mail}, o...),
 		Providers:  []*testkit.Provider{mail.Provider},
 	}), mail
 }
@@ -110,6 +112,28 @@ func TestAPersonIsWelcomedOnceWhereverTheProcessDies(t *testing.T) {
 		ada.WantConditions("Ready=true Sent")
 		mail.WantMade(t, "welcome:"+ada.Get().Metadata.UID, 1)
 	})
+}
+
+// welcome:source
+
+// everyMorning welcomes whoever is still to be welcomed.
+var everyMorning = controller.WithSources(schedule.New("mornings", schedule.Options{
+	Cron: "0 6 * * *", Zone: "Europe/Vienna", Keys: schedule.EveryResource,
+}))
+
+func TestThePeopleAreLookedAtEveryMorning(t *testing.T) {
+	t.Parallel()
+	k, _ := bench(t, everyMorning)
+	ada := k.Apply("ada", person{Address: "ada@example.com"})
+	k.Settle()
+	mornings := k.Source("mornings")
+	mornings.Await() // it keeps when it began
+	mornings.Waits()
+	k.Clock.Advance(24 * time.Hour)
+	if d := mornings.Await(); d.Enqueued != 1 || d.Note != "slot 2027-01-06T06:00:00+01:00" {
+		t.Errorf("delivered %+v", d)
+	}
+	ada.WantDue()
 }
 
 // welcome:end
