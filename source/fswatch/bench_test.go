@@ -36,7 +36,9 @@ type bench struct {
 	heard      map[string]bool
 	deliveries int
 	degraded   string
-	failed     []error
+	// next is when it looks at everything again.
+	next   time.Time
+	failed []error
 	// refuse lets deliveries fail.
 	refuse error
 	news   chan struct{}
@@ -76,10 +78,9 @@ func (b *bench) start(c clock.Clock) {
 func (b *bench) intake(c clock.Clock) controller.Intake {
 	return controller.Intake{
 		Clock: c, Deliver: b.deliver, Refused: func(string) {},
-		Failed: func(err error) { b.change(func() { b.failed = append(b.failed, err) }) },
-		Degraded: func(reason string) {
-			b.change(func() { b.degraded = reason })
-		},
+		Failed:   func(err error) { b.change(func() { b.failed = append(b.failed, err) }) },
+		Degraded: func(reason string) { b.change(func() { b.degraded = reason }) },
+		Next:     func(at time.Time) { b.change(func() { b.next = at }) },
 	}
 }
 

@@ -88,11 +88,14 @@ func (r *run) changed(ctx context.Context, path string) error {
 // while.
 func (r *run) wait(ctx context.Context) error {
 	var interval <-chan time.Time
+	var next time.Time
 	if r.trouble() != "" || r.options.Poll {
+		next = r.in.Clock.Now().Add(r.options.Interval)
 		timer := r.in.Clock.NewTimer(r.options.Interval)
 		defer timer.Stop()
 		interval = timer.C()
 	}
+	r.in.Next(next)
 	select {
 	case <-r.marks.woken:
 		return r.quieten(ctx)
