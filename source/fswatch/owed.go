@@ -10,6 +10,10 @@ import (
 	"piworkflows/controller"
 )
 
+// batch bounds the keys of one delivery: a larger one would keep the store busy for
+// so long that others wait. It is below controller.MaxDeliveryKeys.
+const batch = 1000
+
 // owed are the keys that have to be delivered. They stay until they are durable.
 type owed struct {
 	mapping func(path string) []string
@@ -36,7 +40,7 @@ func (o *owed) add(path string) (full bool, err error) {
 	for _, key := range keys {
 		o.keys[key] = struct{}{}
 	}
-	return len(o.keys) >= controller.MaxDeliveryKeys, nil
+	return len(o.keys) >= batch, nil
 }
 
 // keysOf asks the mapping; a panic is a *controller.PanicError.
@@ -51,7 +55,7 @@ func (o *owed) keysOf(path string) (keys []string, err error) {
 
 // deliver delivers all of them.
 func (o *owed) deliver(ctx context.Context, deliver controller.Deliver) error {
-	for keys := range slices.Chunk(slices.Sorted(maps.Keys(o.keys)), controller.MaxDeliveryKeys) {
+	for keys := range slices.Chunk(slices.Sorted(maps.Keys(o.keys)), batch) {
 		if _, err := deliver(ctx, controller.Delivery{Keys: keys, Note: o.note()}); err != nil {
 			return fmt.Errorf("deliver %d keys: %w", len(keys), err)
 		}
