@@ -90,21 +90,6 @@ func (c *Catalog) next() <-chan struct{} {
 	return c.changed
 }
 
-// generation returns a context that ends with ctx, or once the catalog holds
-// something else.
-func (c *Catalog) generation(ctx context.Context) (context.Context, context.CancelFunc) {
-	changed := c.next()
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		defer cancel()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
-}
-
 // Entries lists every definition that was found, in the order of kind, name and
 // place.
 func (c *Catalog) Entries() []DefinitionEntry { return slices.Clone(c.now.Load().entries) }

@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
+	"sync"
 	"time"
 
 	"piworkflows/clock"
@@ -25,19 +27,41 @@ type sourceLedger struct {
 	store   Store
 	clock   clock.Clock
 	records controller.Observer
-	meters  []*meter
 	// counted and changed have room for one signal each.
 	counted, changed chan struct{}
-	// known says that the meters go on from what was told before.
-	known    bool
-	failures int
+	failures         int
+
+	mu sync.Mutex
+	// meters are those of all sources that ever ran here, and fresh those that do not
+	// go on yet from what was told before.
+	meters, fresh map[controller.SourceInfo]*meter
 }
 
 func newLedger(s Store, c clock.Clock, records controller.Observer) *sourceLedger {
 	return &sourceLedger{
 		store: s, clock: c, records: records,
 		counted: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+		meters: map[controller.SourceInfo]*meter{}, fresh: map[controller.SourceInfo]*meter{},
 	}
+}
+
+// meter returns the meter of a source.
+func (l *sourceLedger) meter(info controller.SourceInfo) *meter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.meters[info]
+	if m == nil {
+		m = newMeter(info, l)
+		l.meters[info], l.fresh[info] = m, m
+	}
+	return m
+}
+
+// all are the meters of now, and those of them that are fresh.
+func (l *sourceLedger) all() (meters, fresh map[controller.SourceInfo]*meter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.meters), maps.Clone(l.fresh)
 }
 
 // run writes until ctx ends, and then once more.
@@ -70,15 +94,16 @@ func (l *sourceLedger) await(ctx context.Context) {
 
 // write writes what is news; what the store does not take stays news.
 func (l *sourceLedger) write(ctx context.Context) {
-	err := l.recall(ctx)
+	meters, fresh := l.all()
+	err := l.recall(ctx, fresh)
 	if err == nil {
-		err = l.store.RecordSources(ctx, l.news())
+		err = l.store.RecordSources(ctx, news(meters))
 	}
 	if err == nil {
 		l.failures = 0
 		return
 	}
-	for _, m := range l.meters {
+	for _, m := range meters {
 		m.keep()
 	}
 	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errFarewellSlow) {
@@ -90,9 +115,9 @@ func (l *sourceLedger) write(ctx context.Context) {
 }
 
 // news takes the statuses that changed.
-func (l *sourceLedger) news() []controller.SourceStatus {
+func news(meters map[controller.SourceInfo]*meter) []controller.SourceStatus {
 	var list []controller.SourceStatus
-	for _, m := range l.meters {
+	for _, m := range meters {
 		if status, ok := m.take(); ok {
 			list = append(list, status)
 		}
@@ -100,9 +125,9 @@ func (l *sourceLedger) news() []controller.SourceStatus {
 	return list
 }
 
-// recall has the meters go on from what the hosts before this one counted.
-func (l *sourceLedger) recall(ctx context.Context) error {
-	if l.known {
+// recall has fresh meters go on from what the hosts before this one counted.
+func (l *sourceLedger) recall(ctx context.Context, fresh map[controller.SourceInfo]*meter) error {
+	if len(fresh) == 0 {
 		return nil
 	}
 	told, err := l.store.Sources(ctx)
@@ -110,13 +135,15 @@ func (l *sourceLedger) recall(ctx context.Context) error {
 		return err
 	}
 	for _, status := range told {
-		for _, m := range l.meters {
-			if m.info == status.SourceInfo {
-				m.goOn(status)
-			}
+		if m := fresh[status.SourceInfo]; m != nil {
+			m.goOn(status)
 		}
 	}
-	l.known = true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for info := range fresh {
+		delete(l.fresh, info)
+	}
 	return nil
 }
 

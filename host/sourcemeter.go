@@ -27,14 +27,11 @@ type meter struct {
 	told error
 }
 
-// meter makes the meter of one source, before the ledger runs.
-func (l *sourceLedger) meter(info controller.SourceInfo) *meter {
-	m := &meter{
+func newMeter(info controller.SourceInfo, l *sourceLedger) *meter {
+	return &meter{
 		info: info, clock: l.clock, records: l.records, counted: l.counted, changed: l.changed,
 		status: controller.SourceStatus{SourceInfo: info, State: controller.SourceStopped, Since: l.clock.Now().UTC()},
 	}
-	l.meters = append(l.meters, m)
-	return m
 }
 
 // change applies f under the lock, at the present time, and has it written.

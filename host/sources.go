@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
+	"reflect"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -30,40 +32,72 @@ type sources struct {
 }
 
 func (s sources) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		ctx, cancel := s.catalog.generation(ctx)
-		s.generation(ctx)
-		<-ctx.Done()
-		cancel()
-	}
-}
-
-// generation runs the sources of the definitions of this moment. When these change,
-// all sources begin anew, from their cursors.
-func (s sources) generation(ctx context.Context) {
-	var active, writing sync.WaitGroup
 	ledger := newLedger(s.store, s.clock, s.records)
-	starts := s.meters(ctx, ledger)
-	if len(starts) == 0 {
-		return
-	}
 	told, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var writing sync.WaitGroup
 	writing.Go(func() { ledger.run(told) })
-	for _, start := range starts {
-		active.Go(start)
+	running := map[controller.SourceInfo]*supervised{}
+	for ctx.Err() == nil {
+		changed := s.catalog.next()
+		s.adapt(ctx, ledger, running)
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
 	}
-	active.Wait()
+	end(running)
 	stop()
 	writing.Wait()
 }
 
-// meters makes a meter for each source, and returns what runs them.
-func (s sources) meters(ctx context.Context, ledger *sourceLedger) (starts []func()) {
-	for info, source := range s.catalog.outside() {
-		m := ledger.meter(info)
-		starts = append(starts, func() { s.supervise(ctx, source, m) })
+// supervised is a source that is kept running.
+type supervised struct {
+	source controller.Source
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+// adapt stops what the definitions of this moment do not have, and starts what they
+// have and does not run. A source that is the same value as before goes on.
+func (s sources) adapt(ctx context.Context, ledger *sourceLedger, running map[controller.SourceInfo]*supervised) {
+	wanted := maps.Collect(s.catalog.outside())
+	gone := maps.Clone(running)
+	maps.DeleteFunc(gone, func(info controller.SourceInfo, r *supervised) bool { return sameSource(wanted[info], r.source) })
+	end(gone)
+	for info := range gone {
+		delete(running, info)
 	}
-	return starts
+	for info, source := range wanted {
+		if running[info] == nil {
+			running[info] = s.start(ctx, source, ledger.meter(info))
+		}
+	}
+}
+
+func (s sources) start(ctx context.Context, source controller.Source, m *meter) *supervised {
+	ctx, stop := context.WithCancel(ctx)
+	r := &supervised{source, stop, make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		s.supervise(ctx, source, m)
+	}()
+	return r
+}
+
+// end stops sources and waits for their end.
+func end(running map[controller.SourceInfo]*supervised) {
+	for _, r := range running {
+		r.stop()
+	}
+	for _, r := range running {
+		<-r.done
+	}
+}
+
+// sameSource reports whether two sources are one value. Of values that Go cannot
+// compare nobody knows.
+func sameSource(a, b controller.Source) bool {
+	return a != nil && reflect.ValueOf(a).Comparable() && a == b
 }
 
 // supervise keeps one source running: one that ends is started again with a
