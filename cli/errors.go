@@ -48,6 +48,7 @@ var codes = map[string]int{
 	"invalid_project":      exitUsage,
 	"invalid_file":         exitUsage,
 	"invalid_secret_ref":   exitUsage,
+	"invalid_notify_hook":  exitUsage,
 	"secret_in_value":      exitUsage,
 	"limit_exceeded":       exitUsage,
 	"duplicate_definition": exitUsage,

@@ -25,6 +25,9 @@ type hostFlags struct {
 	listen    string
 	token     string
 	drain     time.Duration
+	notify    notifyFlags
+	// hooks are those of notify.
+	hooks []host.NotifyHook
 }
 
 // hostResult is printed by host --once.
@@ -76,6 +79,10 @@ func (a *App) hostCommand() *cobra.Command {
 			if err := f.keep.check(cmd); err != nil {
 				return err
 			}
+			var err error
+			if f.hooks, err = f.notify.parse(cmd); err != nil {
+				return err
+			}
 			return a.runHost(cmd.Context(), f)
 		},
 	}
@@ -87,6 +94,7 @@ func (a *App) hostCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.token, "listen-token", "", "what requests have to bring, as env:NAME or file:PATH; a `reference`")
 	cmd.Flags().DurationVar(&f.drain, "drain", host.DefaultDrain, "at most so `long` for a stop")
 	f.keep.register(cmd)
+	f.notify.register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(
 		[]cobra.Completion{logLines, logJSON}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -100,7 +108,7 @@ func (f hostFlags) options(a *App, paths host.Paths, catalog *host.Catalog, log 
 	o := host.Options{
 		Paths: paths, Catalog: catalog, Workers: f.workers, ChildRuns: f.maxRuns, DetachedRuns: f.maxRuns,
 		Clock: a.o.Clock, Logger: log, Retention: f.keep.retention(),
-		Listen: host.Listen{Addr: f.listen}, Drain: f.drain,
+		Listen: host.Listen{Addr: f.listen}, Drain: f.drain, Notify: f.hooks,
 	}
 	var err error
 	if f.token != "" {

@@ -134,6 +134,18 @@ type Store interface {
 	// Definitions returns what was recorded, in the order of kind and name.
 	Definitions(ctx context.Context) ([]DefinitionRecord, error)
 
+	// QueueNotices keeps what is to be told to a hook, and the place in the change
+	// feed up to which that was looked for, in one transaction. A notice whose ID the
+	// hook was given before is dropped; IDs of what was told are forgotten after
+	// NoticeMemory. NoticeCursor is that place; empty at first.
+	QueueNotices(ctx context.Context, hook string, list []Notice, next Cursor) error
+	NoticeCursor(ctx context.Context, hook string) (Cursor, error)
+	// Notices returns what has not been told to a hook, what is due first at first.
+	Notices(ctx context.Context, hook string, limit int) ([]Notice, error)
+	// EndNotice says what came of an attempt to tell; an ID that is not known is no
+	// error.
+	EndNotice(ctx context.Context, hook, id string, e NoticeEnd) error
+
 	// Queue returns the queue row of a resource.
 	Queue(ctx context.Context, ref Ref) (QueueRow, error)
 	// Backlog counts what is left to do for the named controllers, and all

@@ -56,6 +56,8 @@ type Options struct {
 	// Notifier takes what notify nodes send; without one they fail when they are
 	// reached.
 	Notifier engine.Notifier
+	// Notify are hooks that tell people of what needs them.
+	Notify []NotifyHook
 	// Observe, if set, hears of every step of every run, in order within a run.
 	// It must return quickly.
 	Observe func(RunEvent)
@@ -94,6 +96,8 @@ type Host struct {
 	clock    clock.Clock
 	log      *slog.Logger
 	health   *health
+	// heralds serve the notify hooks.
+	heralds []*herald
 	// reloading keeps definitions that change at once from overtaking each other.
 	reloading sync.Mutex
 	// endpoint is nil if the host does not listen.
@@ -130,6 +134,9 @@ func OpenReader(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (
 func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := checkNotify(ctx, o.Notify); err != nil {
 		return nil, err
 	}
 	o, series, err := o.counted(store)
@@ -178,6 +185,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		catalog:  o.Catalog,
 		clock:    o.Clock,
 		log:      o.Logger,
+		heralds:  o.heralds(store),
 		health:   health,
 		endpoint: endpoint,
 		drain:    o.Drain,

@@ -28,7 +28,7 @@ func (*DrainError) ErrorCode() string { return "drain_timeout" }
 // could not be stopped: a *controller.StopError, or after Options.Drain a
 // *DrainError.
 func (h *Host) Run(ctx context.Context) error {
-	return h.work(ctx, h.sources.run, h.sweeper.run, func(ctx context.Context) {
+	return h.work(ctx, h.sources.run, h.sweeper.run, h.tellPeople, func(ctx context.Context) {
 		h.announce(ctx)
 		h.follow(ctx)
 	})

@@ -211,6 +211,28 @@ CREATE TABLE restorations (
   accepted         INTEGER NOT NULL CHECK (accepted IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
+-- What is told to hooks: due_at is NULL once it was. The rows stay for a time, so that
+-- nothing is told twice.
+CREATE TABLE notices (
+  scope       TEXT NOT NULL,
+  hook        TEXT NOT NULL,
+  id          TEXT NOT NULL,
+  notice_json TEXT NOT NULL,
+  recorded_at INTEGER NOT NULL,
+  due_at      INTEGER,
+  attempts    INTEGER NOT NULL CHECK (attempts >= 0),
+  last_error  TEXT,
+  PRIMARY KEY (scope, hook, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX notices_due ON notices (scope, hook, due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE notice_cursors (
+  scope  TEXT NOT NULL,
+  hook   TEXT NOT NULL,
+  cursor TEXT NOT NULL,
+  PRIMARY KEY (scope, hook)
+) STRICT, WITHOUT ROWID;
+
 -- The definitions that a host of the project works with, or worked with last.
 CREATE TABLE definitions (
   scope     TEXT NOT NULL,

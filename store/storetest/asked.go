@@ -47,8 +47,9 @@ func (a *asked) check(t *testing.T, kits int, except ...string) {
 
 // questions are operations that write nothing.
 var questions = []string{
-	"AwaitRun", "Backlog", "Changes", "CheckApply", "CheckRun", "Children", "Definitions", "EffectAttempts", "Effects", "EndedRuns", "Events",
-	"Frozen", "Get", "Head", "List", "ListEffects", "Queue", "Restored", "Run", "Runs", "SourceCursor", "Sources", "WaitDue", "WaitRuns",
+	"AwaitRun", "Backlog", "Changes", "CheckApply", "CheckRun", "Children", "Definitions", "EffectAttempts", "Effects", "EndedRuns",
+	"Events", "Frozen", "Get", "Head", "List", "ListEffects", "NoticeCursor", "Notices", "Queue", "Restored", "Run", "Runs",
+	"SourceCursor", "Sources", "WaitDue", "WaitRuns",
 }
 
 // operations are the names of all operations of a store.

@@ -212,6 +212,26 @@ func (s *Faulty) Definitions(ctx context.Context) ([]controller.DefinitionRecord
 	return through(s, "Definitions", func() ([]controller.DefinitionRecord, error) { return s.inner.Definitions(ctx) })
 }
 
+// QueueNotices passes through.
+func (s *Faulty) QueueNotices(ctx context.Context, hook string, list []controller.Notice, next controller.Cursor) error {
+	return passing(s, "QueueNotices", func() error { return s.inner.QueueNotices(ctx, hook, list, next) })
+}
+
+// NoticeCursor passes through.
+func (s *Faulty) NoticeCursor(ctx context.Context, hook string) (controller.Cursor, error) {
+	return through(s, "NoticeCursor", func() (controller.Cursor, error) { return s.inner.NoticeCursor(ctx, hook) })
+}
+
+// Notices passes through.
+func (s *Faulty) Notices(ctx context.Context, hook string, limit int) ([]controller.Notice, error) {
+	return through(s, "Notices", func() ([]controller.Notice, error) { return s.inner.Notices(ctx, hook, limit) })
+}
+
+// EndNotice passes through.
+func (s *Faulty) EndNotice(ctx context.Context, hook, id string, e controller.NoticeEnd) error {
+	return passing(s, "EndNotice", func() error { return s.inner.EndNotice(ctx, hook, id, e) })
+}
+
 // ReserveChild passes through.
 func (s *Faulty) ReserveChild(
 	ctx context.Context, c *controller.Claim, r controller.ChildReservation,

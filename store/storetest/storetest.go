@@ -69,7 +69,7 @@ func tests() []test {
 	var all []test
 	for _, group := range [][]test{
 		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, nextTests,
-		deletionTests, effectTests, attemptTests, verdictTests, restoredTests, definitionTests,
+		deletionTests, effectTests, attemptTests, verdictTests, restoredTests, definitionTests, noticeTests,
 		childTests, childContinuationTests, runTests, lifeTests, detachedTests,
 		eventTests, changeTests, pruneTests, sourceTests, peerTests, crowdTests,
 	} {

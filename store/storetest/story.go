@@ -144,6 +144,12 @@ var story = []storyStep{
 		_, err := a.store.RebuildQueue(ctx)
 		return err
 	}, many: true},
+	{name: "queue notices", act: func(ctx context.Context, a *actor) error {
+		return a.store.QueueNotices(ctx, "pager", []controller.Notice{{ID: "1", Kind: controller.NoticeNotReady}}, "MTox")
+	}, again: true},
+	{name: "tell a notice", act: func(ctx context.Context, a *actor) error {
+		return a.store.EndNotice(ctx, "pager", "1", controller.NoticeEnd{Told: true})
+	}, again: true},
 	{name: "record definitions", act: func(ctx context.Context, a *actor) error {
 		_, err := a.store.RecordDefinitions(ctx, []controller.DefinitionRecord{definition("1")})
 		return err
