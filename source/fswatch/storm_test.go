@@ -40,6 +40,8 @@ func TestStorm(t *testing.T) {
 	if most := int64(stormFiles * stormHeap); grown > most {
 		t.Errorf("the heap grew by %d KiB, over %d", grown>>10, most>>10)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	t.Logf("%d files were made in %s and known %s later with %d deliveries; the heap grew by %d KiB",
 		stormFiles, made.Sub(began).Round(time.Millisecond), converged.Sub(made).Round(time.Millisecond), b.deliveries, grown>>10)
 	if b.degraded != "" || len(b.failed) > 0 {

@@ -32,12 +32,12 @@ const (
 	stormKeys       = 500
 	stormDeliveries = 1000
 	stormWrong      = 20
-	stormLarge      = 8
+	stormLarge      = 32
 	stormSlow       = 8
 	stormClients    = 16
-	// stormMemory is what a host may have at most: the large bodies would be 80 MiB on
-	// top of what it needs by itself.
-	stormMemory = 96 << 20
+	// stormMemory is what a host may have at most, also with the race detector: the
+	// large bodies would be 320 MiB on top of it.
+	stormMemory = 170 << 20
 )
 
 // A host is killed in the middle of a storm, and another one goes on: what was
