@@ -50,7 +50,7 @@ func TestNothingIsLostWhileNobodyFollows(t *testing.T) {
 	b.want("repository/b is at version 3, and more", "b", "a")
 	b.stop()
 
-	b.clock.Advance(8 * 24 * time.Hour) // events may be gone
+	b.clock.Advance(25 * time.Hour) // events may be gone
 	b.start()
 	b.want(everyone, "a", "b")
 	b.stop()

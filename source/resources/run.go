@@ -13,8 +13,9 @@ import (
 
 const (
 	// maxAge is how old a cursor may be at the start: after that, events that come
-	// after it may have been pruned, so every resource is looked at instead.
-	maxAge = 7 * 24 * time.Hour
+	// after it may have been pruned, so every resource is looked at instead. A day is
+	// the shortest time for which a host can be told to keep events.
+	maxAge = 24 * time.Hour
 	// maxPassedOver bounds the events that are read again after a start, because
 	// nothing was delivered for them.
 	maxPassedOver = 1000
