@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"piworkflows/clock"
-	"piworkflows/lease"
 	"piworkflows/runqueue"
 )
 
@@ -15,13 +15,14 @@ type claims struct {
 	store runqueue.Store
 	clock clock.Clock
 	log   *slog.Logger
+	lasts time.Duration
 }
 
 // next blocks until it has claimed a row; nil once ctx ended. dry, if
 // set, hears that there was nothing to claim.
 func (c claims) next(ctx context.Context, q runqueue.ClaimQuery, dry func()) *runqueue.Claim {
 	for ctx.Err() == nil {
-		claim, err := c.store.ClaimRun(ctx, q, lease.DefaultDuration)
+		claim, err := c.store.ClaimRun(ctx, q, c.lasts)
 		if claim != nil {
 			return claim
 		}

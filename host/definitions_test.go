@@ -13,6 +13,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/host"
+	"piworkflows/runqueue"
 	"piworkflows/workflow"
 )
 
@@ -260,4 +261,28 @@ func TestWhatBreaksWhileAHostRuns(t *testing.T) {
 	}
 	close(f.says(t, "b2").end)
 	must(t, os.Rename(f.dir+"-gone", f.dir))
+}
+
+// A run whose definition changed is not skipped until the host restarts: once the
+// definition is there again, it goes on.
+func TestARunGoesOnOnceItsDefinitionIsBack(t *testing.T) {
+	t.Parallel()
+	f := follow(t, map[string]string{"chore.workflow": "2", "mark.controller": "first"})
+	f.loaded(t, "first")
+	w := f.world
+	def := newWork().definition()
+	def.Name = "chore"
+	o := w.options()
+	o.Catalog = compileAll(t, def)
+	runID, err := host.QueueWorkflow(t.Context(), o, w.store, "chore", []byte(`{"mode":"quick"}`))
+	must(t, err)
+	row := w.awaitRow(t, runID, func(r runqueue.Row) bool { return r.Error != "" })
+	if row.Status != runqueue.Parked || !strings.Contains(row.Error, "changed") {
+		t.Fatalf("row %+v", row)
+	}
+	f.write(t, "chore.workflow", "1")
+	f.tell()
+	if row := w.awaitRow(t, runID, final); row.Status != runqueue.Done {
+		t.Errorf("row %+v", row)
+	}
 }

@@ -36,7 +36,7 @@ func newDetached(o Options, store Store, root string) *detached {
 // run claims and runs rows until ctx ends, then parks what still runs and waits for
 // it.
 func (d *detached) run(ctx context.Context) {
-	c := claims{d.store, d.o.Clock, d.o.Logger}
+	c := claims{d.store, d.o.Clock, d.o.Logger, d.o.Lease}
 	query := runqueue.ClaimQuery{Detached: true, Root: d.root}
 	inParallel(ctx, d.o.DetachedRuns,
 		func() *runqueue.Claim {

@@ -205,7 +205,11 @@ func TestATokenKeepsStrangersOff(t *testing.T) { // no t.Parallel: it sets the e
 			"": http.StatusUnauthorized, "Bearer wrong": http.StatusUnauthorized, "a-token-of-some-length ": http.StatusUnauthorized,
 			"Bearer a-token-of-some-length": http.StatusOK,
 		} {
-			if code, body := get(t, base+path, "Authorization", header); code != want {
+			code, body := get(t, base+path, "Authorization", header)
+			if code == http.StatusServiceUnavailable && path == "/readyz" {
+				code = http.StatusOK // it let us in
+			}
+			if code != want {
 				t.Errorf("%s with %q: %d %s", path, header, code, body)
 			}
 		}

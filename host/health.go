@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"piworkflows/clock"
-	"piworkflows/controller"
 )
 
 // Readiness says whether a host does its work.
@@ -30,6 +29,7 @@ type Unreadiness struct {
 const (
 	UnreadyStarting = "starting"
 	UnreadyStopping = "stopping"
+	UnreadyWorkers  = "workers_elsewhere"
 	UnreadyStore    = "store_unavailable"
 )
 
@@ -52,7 +52,7 @@ const (
 
 // health knows whether a host does its work.
 type health struct {
-	store controller.Store
+	store Store
 	// writes is the store itself, if it can tell.
 	writes writeFailer
 	clock  clock.Clock
@@ -86,7 +86,7 @@ func (h *health) look(ctx context.Context) Readiness {
 	add := func(code, message string) { now.Reasons = append(now.Reasons, Unreadiness{code, message}) }
 	switch h.phase.Load() {
 	case phaseStarting:
-		add(UnreadyStarting, "the host has not begun to work")
+		h.waiting(ctx, add)
 	case phaseStopping:
 		add(UnreadyStopping, "the host stops: it takes nothing new and waits for what is under way")
 	}
@@ -98,6 +98,17 @@ func (h *health) look(ctx context.Context) Readiness {
 	}
 	now.Ready = len(now.Reasons) == 0
 	return now
+}
+
+// waiting says why the host does not work yet.
+func (h *health) waiting(ctx context.Context, add func(code, message string)) {
+	ctx, cancel := clock.WithTimeoutCause(ctx, h.clock, storeTimeout, errStoreSlow)
+	defer cancel()
+	if w, err := h.store.Workers(ctx); err == nil && w.Holder != "" {
+		add(UnreadyWorkers, "another process runs the workers: "+w.Holder)
+		return
+	}
+	add(UnreadyStarting, "the host has not begun to work")
 }
 
 var errStoreSlow = errors.New("no answer in time")

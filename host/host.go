@@ -17,6 +17,7 @@ import (
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/engine"
+	"piworkflows/lease"
 	"piworkflows/metrics"
 	"piworkflows/runbundle"
 	"piworkflows/runbundle/spool"
@@ -69,6 +70,11 @@ type Options struct {
 	Control func(*engine.Run)
 	// Listen says where the host answers over HTTP; nowhere by default.
 	Listen Listen
+	// Lease is how long what this process has claimed is its own without a sign of
+	// life; lease.DefaultDuration if zero. It renews in a third of that. It matters
+	// only for a process that lives and does nothing: what a dead one had claimed is
+	// free at once.
+	Lease time.Duration
 	// Drain bounds how long a stop takes; DefaultDrain if zero.
 	Drain time.Duration
 }
@@ -103,6 +109,7 @@ type Host struct {
 	// endpoint is nil if the host does not listen.
 	endpoint *endpoint
 	drain    time.Duration
+	turn     turn
 	// abandon ends the commands that a stop did not end in time.
 	abandon func(context.Context)
 	close   func() error
@@ -127,11 +134,34 @@ func OpenReader(ctx context.Context, p Paths, c clock.Clock, log *slog.Logger) (
 	return sqlite.Open(ctx, sqlite.Options{Path: p.Store, Scope: scope, Clock: c, Logger: log, ReadOnly: true})
 }
 
+// Join makes a host that works beside others, as a session does: it takes no host
+// lock, and runs the workers of the project only while no other process does. Its
+// runs in this process, and what it is asked for, do not depend on that.
+//
+// Spec: Package and Pi integration (the embedded runner does not take the lock).
+func Join(ctx context.Context, o Options, store Store) (*Host, error) {
+	return newHost(ctx, o, store, func(context.Context, Options) (func() error, error) {
+		return func() error { return nil }, nil
+	})
+}
+
 // New takes the host lock beside the store; a *HeldError says that another host
 // has it, for two seconds or more. It begins to listen, if it is to: a *ListenError
 // or *UnguardedError says why it cannot. The store stays the caller's to close,
 // after the host.
 func New(ctx context.Context, o Options, store Store) (*Host, error) {
+	return newHost(ctx, o, store, func(ctx context.Context, o Options) (func() error, error) {
+		lock, err := lockHost(ctx, o.Paths.Store, o.Clock)
+		if err != nil {
+			return nil, err
+		}
+		return lock.release, nil
+	})
+}
+
+func newHost(
+	ctx context.Context, o Options, store Store, lock func(context.Context, Options) (unlock func() error, err error),
+) (*Host, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
 		return nil, err
@@ -143,15 +173,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	manager, err := controller.NewManager(controller.ManagerOptions{
-		Store:       store, // which it wraps by itself, with all that the store is able to do
-		Definitions: o.Catalog.definitions(),
-		Scheduler:   scheduler{o.Catalog, o.Clock},
-		Clock:       o.Clock,
-		Logger:      o.Logger,
-		Observer:    o.Observer,
-		Workers:     o.Workers,
-	})
+	manager, err := o.manager(store)
 	if err != nil {
 		return nil, err
 	}
@@ -159,14 +181,14 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockHost(ctx, o.Paths.Store, o.Clock)
+	unlock, err := lock(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	health := newHealth(store, o.Clock)
 	endpoint, err := newEndpoint(ctx, o.Listen, routes(o.Listen.Token, health, series, o.Catalog.hook), o.Logger)
 	if err != nil {
-		return nil, errors.Join(err, lock.release())
+		return nil, errors.Join(err, unlock())
 	}
 	store = redacted(store)
 	o.sweep()
@@ -177,6 +199,7 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		runner: &runner{
 			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
 			log: o.Logger, records: o.observers(), runs: o.Runs, root: root, limit: o.ChildRuns, observe: o.Observe,
+			lasts:        o.Lease,
 			endLeftovers: func(ctx context.Context) { o.endLeftovers(ctx, false) },
 		},
 		sources:  sources{store, o.Catalog, o.Clock, o.observers()},
@@ -189,9 +212,24 @@ func New(ctx context.Context, o Options, store Store) (*Host, error) {
 		health:   health,
 		endpoint: endpoint,
 		drain:    o.Drain,
+		turn:     turn{store: store, clock: o.Clock, log: o.Logger, lasts: o.Lease, token: lease.NewToken()},
 		abandon:  func(ctx context.Context) { o.endLeftovers(ctx, true) },
-		close:    sync.OnceValue(func() error { return errors.Join(endpoint.close(), lock.release()) }),
+		close:    sync.OnceValue(func() error { return errors.Join(endpoint.close(), unlock()) }),
 	}, nil
+}
+
+func (o Options) manager(store Store) (*controller.Manager, error) {
+	return controller.NewManager(controller.ManagerOptions{
+		Store:       store, // which it wraps by itself, with all that the store is able to do
+		Definitions: o.Catalog.definitions(),
+		Scheduler:   scheduler{o.Catalog, o.Clock},
+		Clock:       o.Clock,
+		Logger:      o.Logger,
+		Observer:    o.Observer,
+		Workers:     o.Workers,
+		Lease:       o.Lease,
+		Renewal:     o.Lease / renewals,
+	})
 }
 
 // counted are the options of a host that counts, if somebody can ask for it, and
@@ -227,6 +265,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.DetachedRuns == 0 {
 		o.DetachedRuns = DefaultRuns
+	}
+	if o.Lease == 0 {
+		o.Lease = lease.DefaultDuration
 	}
 	if o.Drain == 0 {
 		o.Drain = DefaultDrain

@@ -52,6 +52,9 @@ func (h *Host) announce(ctx context.Context) {
 		if err == nil && woken > 0 {
 			h.log.InfoContext(ctx, "resources of controllers that changed get a pass", "resources", woken)
 		}
+		if err == nil { // runs that had to wait for another definition may go on
+			err = h.store.ReconsiderRuns(ctx)
+		}
 		if err == nil {
 			return
 		}

@@ -8,7 +8,6 @@ import (
 
 	"piworkflows/engine"
 	"piworkflows/internal/oslock"
-	"piworkflows/lease"
 	"piworkflows/runbundle"
 	"piworkflows/runqueue"
 )
@@ -111,7 +110,7 @@ func adopt(ctx context.Context, o Options, store Store, runID string) (*solo, er
 	if err != nil {
 		return nil, err
 	}
-	claim, err := store.AdoptRun(ctx, runID, root, lease.DefaultDuration)
+	claim, err := store.AdoptRun(ctx, runID, root, o.Lease)
 	if ended, ok := errors.AsType[*runqueue.EndedError](err); ok {
 		return nil, o.ended(ctx, store, ended)
 	}

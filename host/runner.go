@@ -45,6 +45,7 @@ type runner struct {
 	// root is the ID of the folder runs.
 	root    string
 	limit   int
+	lasts   time.Duration
 	observe func(RunEvent)
 	// endLeftovers ends the commands of processes that are dead.
 	endLeftovers func(context.Context)
@@ -53,7 +54,7 @@ type runner struct {
 // run claims and runs rows until ctx ends, then interrupts what still runs and
 // waits for it.
 func (r *runner) run(ctx context.Context) {
-	c := claims{r.store, r.clock, r.log}
+	c := claims{r.store, r.clock, r.log, r.lasts}
 	query := runqueue.ClaimQuery{Root: r.root}
 	inParallel(ctx, r.limit,
 		func() *runqueue.Claim { return c.next(ctx, query, nil) },
@@ -65,7 +66,8 @@ func (r *runner) run(ctx context.Context) {
 func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
 	held, release := lease.Keep(context.WithoutCancel(ctx), lease.Renewal{
 		Clock: r.clock,
-		Renew: func(ctx context.Context) error { return r.store.RenewRun(ctx, claim, lease.DefaultDuration) },
+		Every: r.lasts / renewals, Lasts: r.lasts,
+		Renew: func(ctx context.Context) error { return r.store.RenewRun(ctx, claim, r.lasts) },
 	})
 	defer release()
 	outcome, err := r.outcome(ctx, held, claim)

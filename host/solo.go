@@ -64,7 +64,7 @@ func (s *solo) reserve(ctx context.Context, _ json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	s.claim, err = s.store.Launch(ctx, r, lease.DefaultDuration)
+	s.claim, err = s.store.Launch(ctx, r, s.options.Lease)
 	return err
 }
 
@@ -100,7 +100,8 @@ func (s *solo) observer() func(runbundle.Event, workflow.View) {
 func (s *solo) keep(ctx context.Context) (held context.Context, release func()) {
 	return lease.Keep(context.WithoutCancel(ctx), lease.Renewal{
 		Clock: s.options.Clock,
-		Renew: func(ctx context.Context) error { return s.store.RenewRun(ctx, s.claim, lease.DefaultDuration) },
+		Every: s.options.Lease / renewals, Lasts: s.options.Lease,
+		Renew: func(ctx context.Context) error { return s.store.RenewRun(ctx, s.claim, s.options.Lease) },
 	})
 }
 

@@ -37,7 +37,6 @@ func (h *Host) Run(ctx context.Context) error {
 // work runs the manager, the run workers and more until ctx ends, and then as
 // long as a stop may take.
 func (h *Host) work(ctx context.Context, more ...func(context.Context)) error {
-	h.health.phase.Store(phaseWorking)
 	ended := make(chan error, 1)
 	go func() { ended <- h.together(ctx, more) }()
 	select {
@@ -57,8 +56,8 @@ func (h *Host) work(ctx context.Context, more ...func(context.Context)) error {
 	}
 }
 
-// together runs the parts of a host until ctx ends or the manager does. The
-// endpoint is the last to go: it tells that the host stops.
+// together runs the endpoint, and the workers whenever it is our turn. The endpoint
+// is the last to go: it tells that the host stops.
 func (h *Host) together(ctx context.Context, more []func(context.Context)) error {
 	listening, mute := context.WithCancel(context.WithoutCancel(ctx))
 	var endpoint sync.WaitGroup
@@ -67,6 +66,11 @@ func (h *Host) together(ctx context.Context, more []func(context.Context)) error
 	}
 	defer endpoint.Wait()
 	defer mute()
+	return h.serve(ctx, func(ctx context.Context) error { return h.workers(ctx, more) })
+}
+
+// workers runs the parts of a host until ctx ends or the manager does.
+func (h *Host) workers(ctx context.Context, more []func(context.Context)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var parts sync.WaitGroup

@@ -135,6 +135,8 @@ type Query struct {
 // claim are refused with a *lease.LostError once it no longer holds.
 type Store interface {
 	Interactive
+	Retention
+	WorkersLock
 	// ClaimRun takes the oldest run of a query that is queued, or running without a
 	// live claim, or parked and detached. It returns nil if there is none.
 	ClaimRun(ctx context.Context, q ClaimQuery, d time.Duration) (*Claim, error)
@@ -152,12 +154,42 @@ type Store interface {
 	Run(ctx context.Context, runID string) (Row, error)
 	// Runs lists rows.
 	Runs(ctx context.Context, q Query) ([]Row, error)
+}
+
+// Workers says who runs the workers of a project: its passes, child runs, detached
+// runs and sources. Claims keep two processes from doing the same work; this keeps
+// them from competing for it.
+type Workers struct {
+	// Holder names, for people, the process that has them, since Since; empty if
+	// nobody has.
+	Holder string
+	Since  time.Time
+	// Ours says that they are held with the token that was given.
+	Ours bool
+}
+
+// Retention is the part of Store for runs that are over.
+type Retention interface {
 	// EndedRuns lists runs whose rows are final, the newest first.
 	EndedRuns(ctx context.Context, q EndedQuery) (EndedPage, error)
 	// ForgetRun removes the row of a run that has ended and is not needed, and
 	// reports whether it did; its bundle is removed before. A run that was continued
 	// goes before its continuation, or it could be continued once more.
 	ForgetRun(ctx context.Context, runID string) (bool, error)
+}
+
+// WorkersLock is the part of Store that says which process runs the workers.
+type WorkersLock interface {
+	// ClaimWorkers takes the workers of the project for d if nobody has them, or
+	// renews them if they are held with that token, and says who has them then.
+	ClaimWorkers(ctx context.Context, token lease.Token, d time.Duration) (Workers, error)
+	// ReleaseWorkers gives back what is held with a token; if it is not any more
+	// nothing happens.
+	ReleaseWorkers(ctx context.Context, token lease.Token) error
+	// Workers says who has the workers.
+	Workers(ctx context.Context) (Workers, error)
+	// WaitWorkers returns once nobody has the workers, or ctx ended.
+	WaitWorkers(ctx context.Context) error
 }
 
 // EndedQuery selects runs that have ended.

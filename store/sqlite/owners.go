@@ -182,6 +182,9 @@ func (t *tx) dismiss(instance, reason string) error {
 	if err != nil {
 		return err
 	}
+	if err := t.exec("DELETE FROM workers WHERE claim_owner = ?", instance); err != nil {
+		return err
+	}
 	return t.exec("DELETE FROM owners WHERE instance = ?", instance)
 }
 
@@ -191,7 +194,8 @@ func (t *tx) forget(instance string) error {
 		AND NOT EXISTS (SELECT 1 FROM queue INDEXED BY queue_claimed
 			WHERE claim_token IS NOT NULL AND claim_owner = ?1)
 		AND NOT EXISTS (SELECT 1 FROM workflow_run_queue INDEXED BY runs_claimed
-			WHERE claim_token IS NOT NULL AND claim_owner = ?1)`, instance)
+			WHERE claim_token IS NOT NULL AND claim_owner = ?1)
+		AND NOT EXISTS (SELECT 1 FROM workers WHERE claim_owner = ?1)`, instance)
 }
 
 // claimants returns the other owners that hold claims.

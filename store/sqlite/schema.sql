@@ -197,6 +197,16 @@ CREATE UNIQUE INDEX runs_continuations ON workflow_run_queue (scope, continuatio
 CREATE INDEX runs_claimed ON workflow_run_queue (scope, claim_expires_at)
   WHERE claim_token IS NOT NULL;
 
+-- Who runs the workers of a project: passes, child runs, detached runs, sources. At
+-- most one process does, so that two do not compete.
+CREATE TABLE workers (
+  scope            TEXT PRIMARY KEY,
+  claim_token      TEXT NOT NULL,
+  claim_owner      TEXT NOT NULL,
+  claim_expires_at INTEGER NOT NULL,
+  since            INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- The projects in which no effect is applied.
 CREATE TABLE freezes (
   scope       TEXT PRIMARY KEY,

@@ -49,7 +49,7 @@ func (a *asked) check(t *testing.T, kits int, except ...string) {
 var questions = []string{
 	"AwaitRun", "Backlog", "Changes", "CheckApply", "CheckRun", "Children", "Definitions", "EffectAttempts", "Effects", "EndedRuns",
 	"Events", "Frozen", "Get", "Head", "List", "ListEffects", "NoticeCursor", "Notices", "Queue", "Restored", "Run", "Runs",
-	"SourceCursor", "Sources", "WaitDue", "WaitRuns",
+	"SourceCursor", "Sources", "WaitDue", "WaitRuns", "WaitWorkers", "Workers",
 }
 
 // operations are the names of all operations of a store.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"piworkflows/controller"
+	"piworkflows/lease"
 	"piworkflows/runqueue"
 )
 
@@ -344,6 +345,26 @@ func (s *Faulty) RefuseRun(ctx context.Context, c *runqueue.Claim, reason string
 // ReconsiderRuns passes through.
 func (s *Faulty) ReconsiderRuns(ctx context.Context) error {
 	return passing(s, "ReconsiderRuns", func() error { return s.inner.ReconsiderRuns(ctx) })
+}
+
+// ClaimWorkers passes through.
+func (s *Faulty) ClaimWorkers(ctx context.Context, token lease.Token, d time.Duration) (runqueue.Workers, error) {
+	return through(s, "ClaimWorkers", func() (runqueue.Workers, error) { return s.inner.ClaimWorkers(ctx, token, d) })
+}
+
+// ReleaseWorkers passes through.
+func (s *Faulty) ReleaseWorkers(ctx context.Context, token lease.Token) error {
+	return passing(s, "ReleaseWorkers", func() error { return s.inner.ReleaseWorkers(ctx, token) })
+}
+
+// Workers passes through.
+func (s *Faulty) Workers(ctx context.Context) (runqueue.Workers, error) {
+	return through(s, "Workers", func() (runqueue.Workers, error) { return s.inner.Workers(ctx) })
+}
+
+// WaitWorkers passes through.
+func (s *Faulty) WaitWorkers(ctx context.Context) error {
+	return passing(s, "WaitWorkers", func() error { return s.inner.WaitWorkers(ctx) })
 }
 
 // QueueRun passes through.

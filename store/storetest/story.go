@@ -79,6 +79,11 @@ var story = []storyStep{
 		return err
 	}, again: true},
 	{name: "queue a run", act: func(ctx context.Context, a *actor) error { return a.store.QueueRun(ctx, newRun("run-queued")) }},
+	{name: "claim the workers", act: func(ctx context.Context, a *actor) error {
+		_, err := a.store.ClaimWorkers(ctx, "t", lasts)
+		return err
+	}, again: true},
+	{name: "release the workers", act: func(ctx context.Context, a *actor) error { return a.store.ReleaseWorkers(ctx, "t") }, again: true},
 	{name: "claim a queued run", act: func(ctx context.Context, a *actor) (err error) {
 		a.runs["run-queued"], err = a.store.ClaimRun(ctx, runqueue.ClaimQuery{Detached: true}, lasts)
 		return err
