@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"piworkflows/clock"
 	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/source/schedule"
@@ -20,7 +22,10 @@ const owner = "report"
 type bench struct {
 	*testing.T
 
-	clock  *clocktest.Manual
+	clock *clocktest.Manual
+	// slept is by how much the clock of the source went on while its timers stood
+	// still.
+	slept  atomic.Int64
 	store  *sqlite.Store
 	source *schedule.Source
 
@@ -76,7 +81,7 @@ func (b *bench) run() {
 	b.ended = make(chan error, 1)
 	go func() {
 		b.ended <- b.source.Run(ctx, controller.Intake{
-			Controller: owner, Cursor: cursor, Clock: b.clock, Feed: b.store,
+			Controller: owner, Cursor: cursor, Clock: sleeper{b}, Feed: b.store,
 			Deliver: func(ctx context.Context, d controller.Delivery) (controller.DeliveryResult, error) {
 				d.Source = b.source.Name()
 				return b.store.Deliver(ctx, owner, d)
@@ -118,3 +123,16 @@ func (b *bench) notes(key string) (notes []string) {
 	}
 	return notes
 }
+
+// sleeper is the clock of a machine that sleeps: its time goes on, its timers do
+// not.
+type sleeper struct{ b *bench }
+
+func (s sleeper) Now() time.Time {
+	return s.b.clock.Now().Add(time.Duration(s.b.slept.Load()))
+}
+
+func (s sleeper) NewTimer(d time.Duration) clock.Timer { return s.b.clock.NewTimer(d) }
+
+// sleep has the machine sleep.
+func (b *bench) sleep(d time.Duration) { b.slept.Add(int64(d)) }
