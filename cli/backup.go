@@ -26,7 +26,8 @@ func copyOf(n host.StoreContents) copyLine {
 
 // text says it to people.
 func (l copyLine) text() string {
-	return fmt.Sprintf("%d resources, %d effects, %d runs, %d events, %d KiB", l.Resources, l.Effects, l.Runs, l.Events, (l.Bytes+1023)>>10)
+	return fmt.Sprintf("%s, %s, %s, %s, %d KiB", count(int(l.Resources), "resource"), count(int(l.Effects), "effect"),
+		count(int(l.Runs), "run"), count(int(l.Events), "event"), (l.Bytes+1023)>>10)
 }
 
 type backupResult struct {

@@ -23,9 +23,9 @@ func (f *notifyFlags) register(cmd *cobra.Command) {
 		kinds[i] = string(kind)
 	}
 	cmd.Flags().StringArrayVar(&f.hooks, "notify", nil,
-		"tell people at `NAME=TARGET`: a URL, or exec: and a program with its arguments; may be repeated")
-	cmd.Flags().StringVar(&f.secret, "notify-secret", "", "what requests to URLs are signed with, as env:NAME or file:PATH; a `reference`")
-	cmd.Flags().StringSliceVar(&f.kinds, "notify-on", nil, "tell only these `kinds`: "+strings.Join(kinds, ", "))
+		"tell people at `NAME=TARGET`: a URL, or exec:PROGRAM ARG...")
+	cmd.Flags().StringVar(&f.secret, "notify-secret", "", "the `secret` that requests are signed with, as env:NAME or file:PATH")
+	cmd.Flags().StringSliceVar(&f.kinds, "notify-on", nil, "tell only these `kinds`, see docs/operations.md")
 	_ = cmd.RegisterFlagCompletionFunc("notify-on", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -35,13 +35,17 @@ func (d *doctor) runsRoot() {
 		d.addf(FindingRunsUnusable, SeverityError, "mend the permissions, or name another folder with --runs", "%v", err)
 		return
 	}
-	cutOff := 0
+	bundles, cutOff := 0, 0
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") && strings.Contains(e.Name(), ".incomplete-") {
+		hidden := strings.HasPrefix(e.Name(), ".")
+		switch {
+		case hidden && strings.Contains(e.Name(), ".incomplete-"):
 			cutOff++
+		case !hidden && e.IsDir():
+			bundles++
 		}
 	}
-	d.addf(FindingRuns, SeverityOK, "", "%s holds %s", d.Runs, countOf(len(entries)-cutOff, "run", "runs"))
+	d.addf(FindingRuns, SeverityOK, "", "%s holds %s", d.Runs, countOf(bundles, "run", "runs"))
 	if cutOff > 0 {
 		d.addf(FindingLeftover, SeverityWarning, "remove the folders .*.incomplete-* in "+d.Runs,
 			"%s in %s of runs that never began", countOf(cutOff, "folder was left", "folders were left"), d.Runs)

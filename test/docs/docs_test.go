@@ -20,6 +20,10 @@ var norun = map[string]string{
 	"make bench":  "measures one machine",
 	"make build":  "compiles for five platforms",
 	"make lint":   "is a step of make test",
+
+	"pi-workflows host --notify mail=exec:/usr/local/bin/mail-me \\\n" +
+		"    --notify pager=https://pager.example.com/in --notify-secret env:PAGER_SECRET \\\n" +
+		"    --notify-on effect_in_doubt,deletion_stuck": "tells people at addresses that are examples",
 }
 
 // TestDocumentsShowWhatHappens runs every command of README.md and docs/.
