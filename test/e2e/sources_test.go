@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,17 +125,7 @@ func TestEverySourceWakesTheSameKey(t *testing.T) {
 	o := &outside{folder: filepath.Join(dir, "watched")}
 	catalog, err := o.definitions(t).Compile()
 	mustNot(t, err, os.Mkdir(o.folder, 0o700))
-	paths := host.Paths{Project: dir, Store: filepath.Join(dir, "store", "controller.sqlite"), Runs: filepath.Join(dir, "runs")}
-	store, err := host.OpenStore(t.Context(), paths, clock.System(), nil)
-	mustNot(t, err)
-	defer func() { mustNot(t, store.Close()) }()
-	h, err := host.New(t.Context(), host.Options{Paths: paths, Catalog: catalog}, store)
-	mustNot(t, err)
-	defer func() { mustNot(t, h.Close()) }()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }()
+	ctx, store, stop := startHost(t, dir, catalog)
 
 	for _, name := range []string{"woken", "upstream"} {
 		def, err := catalog.Controllers.Get(name)
@@ -157,8 +148,28 @@ func TestEverySourceWakesTheSameKey(t *testing.T) {
 		at = changes.Next
 	}
 	stop()
-	mustNot(t, <-ended)
 	checkTold(t, store)
+}
+
+// startHost runs a host for these definitions, with all that is its own in a
+// folder, for a minute at most or until stop is called.
+func startHost(t *testing.T, dir string, catalog *host.Catalog) (ctx context.Context, store *sqlite.Store, stop func()) {
+	t.Helper()
+	paths := host.Paths{Project: dir, Store: filepath.Join(dir, "store", "controller.sqlite"), Runs: filepath.Join(dir, "runs")}
+	store, err := host.OpenStore(t.Context(), paths, clock.System(), nil)
+	mustNot(t, err)
+	t.Cleanup(func() { mustNot(t, store.Close()) })
+	h, err := host.New(t.Context(), host.Options{Paths: paths, Catalog: catalog}, store)
+	mustNot(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		mustNot(t, <-ended, h.Close())
+	})
+	t.Cleanup(stop)
+	return ctx, store, stop
 }
 
 // wakerOf names what an event is about; empty if that wakes nobody.
@@ -196,76 +207,5 @@ func mustNot(t *testing.T, errs ...error) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestTwoControllersThatFollowEachOtherComeToRest: a pass that changed nothing
-// wakes nobody, or each would wake the other for ever.
-func TestTwoControllersThatFollowEachOtherComeToRest(t *testing.T) {
-	t.Parallel()
-	follows := func(name, other string) *controller.Definition {
-		return controller.Define(name, upstream{}, controller.WithSources(
-			resources.New("other", resources.Options{Controller: other, Keys: resources.SameKey}),
-		))
-	}
-	catalog, err := host.Definitions{Controllers: []*controller.Definition{follows("left", "right"), follows("right", "left")}}.Compile()
-	mustNot(t, err)
-	dir := t.TempDir()
-	paths := host.Paths{Project: dir, Store: filepath.Join(dir, "store", "controller.sqlite"), Runs: filepath.Join(dir, "runs")}
-	store, err := host.OpenStore(t.Context(), paths, clock.System(), nil)
-	mustNot(t, err)
-	defer func() { mustNot(t, store.Close()) }()
-	h, err := host.New(t.Context(), host.Options{Paths: paths, Catalog: catalog}, store)
-	mustNot(t, err)
-	defer func() { mustNot(t, h.Close()) }()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }()
-
-	// Each later key comes back from the other side: by then the first has had the
-	// time for as many passes.
-	for n := range 20 {
-		key := strings.Repeat(wokenKey, n+1)
-		for _, name := range []string{"left", "right"} {
-			_, err := store.Put(ctx, controller.Put{Ref: controller.Ref{Controller: name, Key: key}, Spec: []byte(`{}`)})
-			mustNot(t, err)
-		}
-		for _, name := range []string{"left", "right"} {
-			awaitDelivery(ctx, t, store, controller.Ref{Controller: name, Key: key})
-		}
-	}
-	for _, name := range []string{"left", "right"} {
-		events, err := store.Events(ctx, controller.EventQuery{Controller: name, Key: wokenKey})
-		mustNot(t, err)
-		passes := 0
-		for _, e := range events {
-			if e.Type == controller.EventFinished {
-				passes++
-			}
-		}
-		const most = 4 // its own, and after the other was put, changed, and seen at the start
-		if passes > most {
-			t.Errorf("%s had %d passes", name, passes)
-		}
-	}
-	stop()
-	mustNot(t, <-ended)
-}
-
-// awaitDelivery waits until a source has woken a key.
-func awaitDelivery(ctx context.Context, t *testing.T, store *sqlite.Store, ref controller.Ref) {
-	t.Helper()
-	for at := controller.Cursor(""); ; {
-		changes, err := store.Changes(ctx, at, controller.ChangeFilter(ref))
-		if err != nil {
-			t.Fatalf("nothing woke %s: %v", ref, err)
-		}
-		for _, e := range changes.Events {
-			if e.Type == controller.EventDelivered {
-				return
-			}
-		}
-		at = changes.Next
 	}
 }
