@@ -53,7 +53,7 @@ type Observation struct {
 	// Observe returns those for which something changed, if it can tell.
 	Keys []string
 	// Cursor is where the next observation goes on, such as an ETag or the time of
-	// the newest change. It is kept together with the wake-up of the keys. Empty
+	// the newest change, at most 16 KiB. It is kept together with the wake-up of the keys. Empty
 	// keeps the one before.
 	Cursor string
 	// Note tells people what was seen; see controller.Delivery.
