@@ -8,15 +8,12 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/secret"
-	"piworkflows/store/sqlite"
 )
 
 // listening runs a host that answers over HTTP until the test or stop ends it.
@@ -136,43 +133,6 @@ func TestAHostTellsWhetherItIsReadyAndStopsInTime(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-func TestAHostSaysThatItsDiskIsFullAndWhenItIsNot(t *testing.T) {
-	t.Parallel()
-	var full atomic.Pointer[error]
-	w := newWorld(t, newWork())
-	scope, err := sqlite.Scope(w.paths.Project)
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := sqlite.Open(t.Context(), sqlite.Options{Path: w.paths.Store, Scope: scope, Fault: func(op, _ string) error {
-		if err := full.Load(); err != nil && op != "open" {
-			return *err
-		}
-		return nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	own := *w
-	own.store = store
-	base, _ := own.listening(t, w.listeningOptions())
-	until(t, base, "")
-	noSpace := error(syscall.ENOSPC)
-	full.Store(&noSpace)
-	if err := own.tryPut(t, "one", "quick"); err == nil {
-		t.Fatal("a write on a full disk went well")
-	}
-	until(t, base, "disk_full")
-	full.Store(nil)
-	own.put(t, "one", "quick")
-	until(t, base, "")
 }
 
 func TestMetricsAreThereForEveryController(t *testing.T) {

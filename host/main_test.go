@@ -17,5 +17,9 @@ func TestMain(m *testing.M) {
 		runTraveller(dir)
 		return
 	}
+	if dir := os.Getenv(marketEnv); dir != "" {
+		runMarket(dir)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
