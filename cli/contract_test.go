@@ -95,7 +95,7 @@ func jsonResults() map[string]func(a *App) error {
 		"unsuspend": func(a *App) error {
 			return a.printSuspension(suspendResult{schema("unsuspend"), ref.Controller, ref.Key, false, false})
 		},
-		"effects": func(a *App) error { return a.printEffects(someEffects()) },
+		"effects": func(a *App) error { return a.printEffects(someEffects(), "41") },
 		"effects resolve": func(a *App) error {
 			return a.printResolved(ref, someEffects()[0].Effect, controller.VerdictApplied)
 		},

@@ -17,6 +17,8 @@ import (
 type effectsResult struct {
 	head
 	Effects []effectLine `json:"effects"`
+	// Continue is absent on the last page.
+	Continue string `json:"continue,omitempty"`
 }
 
 // effectLine is an effect with its resource; the fields of the effect are those
@@ -43,7 +45,7 @@ var effectStates = []string{
 func (a *App) effectsCommand() *cobra.Command {
 	var q controller.EffectQuery
 	var state string
-	var attempts bool
+	var attempts, watch bool
 	cmd := &cobra.Command{
 		Use:   "effects [CONTROLLER [KEY]]",
 		Short: "List effects, the newest first, or resolve an uncertain one",
@@ -70,49 +72,76 @@ func (a *App) effectsCommand() *cobra.Command {
 				q.Key = args[1]
 			}
 			return a.withReader(cmd.Context(), func(_ host.Paths, s host.Store) error {
-				list, err := effectLines(cmd.Context(), s, q, attempts)
-				if err == nil {
-					err = a.knownOrUsed(q.Controller, len(list))
+				if watch && s != nil {
+					return a.watchEffects(cmd.Context(), s, q, attempts)
 				}
-				if err != nil {
-					return err
-				}
-				return a.printEffects(list)
+				return a.listEffects(cmd.Context(), s, q, attempts)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", "", "only effects in this `state`: pending, applied, rejected or indeterminate")
 	cmd.Flags().BoolVar(&attempts, "attempts", false, "show what was tried for each effect of CONTROLLER KEY")
 	cmd.Flags().IntVar(&q.Limit, "limit", 100, "at most `n` effects, 1 to 1000")
+	cmd.Flags().StringVar(&q.Continue, "continue", "", "go on after an earlier page, with the `token` that it gave")
+	cmd.Flags().BoolVar(&watch, "watch", false, "go on and show them anew whenever something changes")
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(effectStates, cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(a.resolveCommand())
 	return cmd
 }
 
-// effectLines finds effects; s is nil if the project has no store.
-func effectLines(ctx context.Context, s host.Store, q controller.EffectQuery, attempts bool) ([]effectLine, error) {
+func (a *App) listEffects(ctx context.Context, s host.Store, q controller.EffectQuery, attempts bool) error {
+	list, more, err := effectLines(ctx, s, q, attempts)
+	if err == nil {
+		err = a.knownOrUsed(q.Controller, len(list))
+	}
+	if err != nil {
+		return err
+	}
+	return a.printEffects(list, more)
+}
+
+func (a *App) watchEffects(ctx context.Context, s host.Store, q controller.EffectQuery, attempts bool) error {
+	return a.watchList(ctx, s, controller.ChangeFilter{Controller: q.Controller, Key: q.Key}, func() (listing, error) {
+		list, more, err := effectLines(ctx, s, q, attempts)
+		return listing{a.effectListTable(list), effectsResult{schema("effects"), list, more}}, err
+	})
+}
+
+// effectLines finds effects, and where the next page begins; s is nil if the project
+// has no store.
+func effectLines(ctx context.Context, s host.Store, q controller.EffectQuery, attempts bool) (lines []effectLine, more string, err error) {
 	if s == nil {
-		return []effectLine{}, nil
+		return []effectLine{}, "", nil
 	}
 	list, err := s.ListEffects(ctx, q)
-	lines := make([]effectLine, len(list))
+	lines = make([]effectLine, len(list))
 	for i, e := range list {
 		lines[i] = effectLine{Controller: e.Controller, ResourceKey: e.Ref.Key, Effect: e.EffectRecord}
 		if attempts && err == nil {
 			lines[i].Attempts, err = s.EffectAttempts(ctx, e.Ref, e.EffectRecord.Key)
 		}
 	}
-	return lines, err
+	if len(list) == q.Limit {
+		more = list[len(list)-1].Continue
+	}
+	return lines, more, err
 }
 
-func (a *App) printEffects(list []effectLine) error {
+func (a *App) printEffects(list []effectLine, more string) error {
 	if a.flags.json() {
-		return a.printJSON(effectsResult{schema("effects"), list})
+		return a.printJSON(effectsResult{schema("effects"), list, more})
 	}
 	if len(list) == 0 {
 		a.sayf("there are no such effects")
 		return nil
 	}
+	if more != "" {
+		a.sayf("there may be more: --continue %s", more)
+	}
+	return a.print(a.effectListTable(list))
+}
+
+func (a *App) effectListTable(list []effectLine) string {
 	rows := make([][]string, len(list))
 	for i, l := range list {
 		ref, e := controller.Ref{Controller: l.Controller, Key: l.ResourceKey}, l.Effect
@@ -121,10 +150,10 @@ func (a *App) printEffects(list []effectLine) error {
 			a.since(e.StartedAt), effectNote(e),
 		}
 	}
-	return a.print(a.section([]view.Column{
+	return a.section([]view.Column{
 		{Title: "RESOURCE"}, {Title: "EFFECT", Flex: true}, {Title: "KIND"}, {Title: "STATE"}, {Title: "AGE", Right: true},
 		{Title: "REFERENCE OR ERROR", Flex: true},
-	}, rows) + a.attemptTable(list))
+	}, rows) + a.attemptTable(list)
 }
 
 // attemptTable lists the attempts of all effects, if there are any.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piworkflows/clock"
+	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/runbundle"
 	"piworkflows/runqueue"
@@ -31,6 +32,7 @@ var runStatuses = []string{
 type runsFlags struct {
 	status string
 	limit  int
+	watch  bool
 }
 
 type runsResult struct {
@@ -77,6 +79,12 @@ func (a *App) runsCommand() *cobra.Command {
 				return wrongUsage(cmd, "--status %.40q is none of %s", f.status, strings.Join(runStatuses, ", "))
 			}
 			return a.withExisting(cmd.Context(), func(paths host.Paths, s host.Store) error {
+				if f.watch && s != nil {
+					return a.watchList(cmd.Context(), s, controller.ChangeFilter{}, func() (listing, error) {
+						lines, err := listRuns(cmd.Context(), paths, s, f)
+						return listing{a.runTable(lines), runsResult{schema("runs"), lines}}, err
+					})
+				}
 				lines, err := listRuns(cmd.Context(), paths, s, f)
 				if err != nil {
 					return err
@@ -87,6 +95,7 @@ func (a *App) runsCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.status, "status", "", "only runs of this `status`")
 	cmd.Flags().IntVar(&f.limit, "limit", 100, "at most `n` runs, 1 to 1000")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "go on and show them anew whenever something changes")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -160,6 +169,10 @@ func (a *App) printRuns(lines []runLine) error {
 		a.sayf("there are no such runs: start one with %s run", a.o.Name)
 		return nil
 	}
+	return a.print(a.runTable(lines))
+}
+
+func (a *App) runTable(lines []runLine) string {
 	p := a.Style().Palette
 	rows := make([][]string, len(lines))
 	for i, l := range lines {
@@ -168,10 +181,10 @@ func (a *App) printRuns(lines []runLine) error {
 			strconv.Itoa(l.Steps), a.sinceText(l.CreatedAt), took(l),
 		}
 	}
-	return a.print(a.section([]view.Column{
+	return a.section([]view.Column{
 		{Title: "RUN", Name: true}, {Title: "WORKFLOW", Flex: true}, {Title: "STATUS"}, {Title: "STEPS", Right: true},
 		{Title: "AGE", Right: true}, {Title: "TOOK", Right: true},
-	}, rows))
+	}, rows)
 }
 
 func (a *App) sinceText(text string) string {

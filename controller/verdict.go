@@ -51,12 +51,16 @@ type EffectQuery struct {
 	State           EffectState
 	// Limit is 1 to 1000; zero is 100.
 	Limit int
+	// Continue is that of the last item of the page before.
+	Continue string
 }
 
 // EffectItem is an effect with its resource.
 type EffectItem struct {
 	Ref
 	EffectRecord
+	// Continue is the place after it in the list.
+	Continue string
 }
 
 // VerdictError refuses a verdict that cannot be recorded.

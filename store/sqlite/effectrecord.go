@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"time"
 
 	"piworkflows/controller"
@@ -89,18 +91,26 @@ func (s *Store) ListEffects(ctx context.Context, q controller.EffectQuery) ([]co
 	if err != nil {
 		return nil, err
 	}
+	before := int64(math.MaxInt64)
+	if q.Continue != "" {
+		if before, err = strconv.ParseInt(q.Continue, 10, 64); err != nil {
+			return nil, &CursorError{Cursor: q.Continue}
+		}
+	}
 	return read(ctx, s, "list effects", func(t *tx) ([]controller.EffectItem, error) {
 		var list []controller.EffectItem
 		var item controller.EffectItem
-		err := t.each("SELECT r.controller, r.resource_key, r.uid, "+effectFields+`
+		var seq int64
+		err := t.each("SELECT e.seq, r.controller, r.resource_key, r.uid, "+effectFields+`
 			FROM effects e JOIN resources r ON r.id = e.resource_id
 			WHERE r.scope = ?1 AND (?2 = '' OR r.controller = ?2) AND (?3 = '' OR r.resource_key = ?3)
-				AND (?4 = '' OR e.state = ?4)
+				AND (?4 = '' OR e.state = ?4) AND e.seq < ?6
 			ORDER BY e.seq DESC LIMIT ?5`,
-			values(t.scope, q.Controller, q.Key, string(q.State), count), func() error {
+			values(t.scope, q.Controller, q.Key, string(q.State), count, before), func() error {
+				item.Continue = strconv.FormatInt(seq, 10)
 				list = append(list, item)
 				return nil
-			}, append([]any{&item.Controller, &item.Ref.Key, &item.ResourceUID}, effectColumns(&item.EffectRecord)...)...)
+			}, append([]any{&seq, &item.Controller, &item.Ref.Key, &item.ResourceUID}, effectColumns(&item.EffectRecord)...)...)
 		return list, err
 	})
 }

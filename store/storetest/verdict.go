@@ -105,10 +105,13 @@ func effectsOfProject(k *kit) {
 	}
 	equal(k, "all", list(controller.EffectQuery{}), []string{"b/two", "b/one", "a/two", "a/one"})
 	equal(k, "newest", list(controller.EffectQuery{Limit: 1}), []string{"b/two"})
+	first, err := k.Store.ListEffects(k.Context(), controller.EffectQuery{Limit: 3})
+	k.must(err)
+	equal(k, "after a page", list(controller.EffectQuery{Continue: first[2].Continue}), []string{"a/one"})
 	equal(k, "of a key", list(controller.EffectQuery{Controller: name, Key: "a"}), []string{"a/two", "a/one"})
 	equal(k, "in a state", list(controller.EffectQuery{State: controller.EffectPending}), []string{"b/two", "a/two"})
 	equal(k, "of another project", len(k.peer("other").effectItems()), 0)
-	_, err := k.Store.ListEffects(k.Context(), controller.EffectQuery{Limit: 1001})
+	_, err = k.Store.ListEffects(k.Context(), controller.EffectQuery{Limit: 1001})
 	wantKind[*controller.LimitError](k, err)
 }
 

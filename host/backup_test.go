@@ -1,0 +1,85 @@
+package host_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"piworkflows/clock"
+	"piworkflows/controller"
+	"piworkflows/host"
+	"piworkflows/lease"
+	"piworkflows/runqueue"
+)
+
+func (w *world) backup(t *testing.T) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "copy.sqlite")
+	_, err := host.Backup(t.Context(), w.paths, clock.System(), slog.New(slog.DiscardHandler), file, nil)
+	must(t, err)
+	return file
+}
+
+func (w *world) restore(t *testing.T, file string) (host.Restoration, error) {
+	t.Helper()
+	return host.Restore(t.Context(), host.RestoreOptions{Paths: w.paths, From: file, Actor: "ada"})
+}
+
+// A run that was under way when the copy was made and has no record here begins
+// anew if it is a child, and is ended if not; a copy of a project with a child run
+// comes to the same end.
+func TestRunsWithoutARecordAfterARestoration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	w.put(t, "a", "quick")
+	g, err := w.catalog.Workflow("work")
+	must(t, err)
+	source, err := json.Marshal(g.Source())
+	must(t, err)
+	c, err := w.store.Claim(t.Context(), []string{"job"}, lease.DefaultDuration)
+	must(t, err)
+	_, _, err = w.store.ReserveChild(t.Context(), c, controller.ChildReservation{
+		RequestKey: "work", Workflow: "work", Identity: controller.WorkflowIdentity{Source: source, Digest: g.Digest()}, Input: []byte(`{"mode":"quick"}`),
+		RunID: "child", Version: c.Resource.Metadata.ResourceVersion,
+	})
+	must(t, err)
+	w.park(t, "lost")
+	file := w.backup(t)
+	must(t, w.store.Close())
+	r, err := w.restore(t, file)
+	must(t, err)
+	fates := map[string]host.RunFate{}
+	for _, run := range r.Runs {
+		fates[run.RunID] = run.Fate
+	}
+	if len(fates) != 2 || fates["lost"] != host.FateEnded || fates["child"] != host.FateAnew {
+		t.Errorf("runs %+v", r.Runs)
+	}
+	w.reopened(t)
+	if row := w.row(t, "lost"); row.Status != runqueue.Failed || row.Error == "" {
+		t.Errorf("row %+v", row)
+	}
+	w.once(t)
+	if ready, _ := w.job(t, "a"); ready.Status != controller.True {
+		t.Errorf("the resource is %+v", ready)
+	}
+}
+
+func TestRestoreRefusesWhileAHostRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newWork())
+	file := w.backup(t)
+	w.host(t)
+	_, err := w.restore(t, file)
+	if _, ok := errors.AsType[*host.HeldError](err); !ok {
+		t.Errorf("error %v", err)
+	}
+}
+
+// reopened opens the project whose store was closed already.
+func (w *world) reopened(t *testing.T) {
+	t.Helper()
+	*w = *openWorldAt(t, w.paths.Project, newWork(), w.clock)
+}
