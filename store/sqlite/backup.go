@@ -10,8 +10,8 @@ import (
 // Backup writes a copy of the whole file, of all its projects, as it is at one
 // moment; others go on reading and writing. The copy is one file with mode 0600. It is
 // read again from end to end before it gets its name, so that what lies at path is
-// whole. Nothing is overwritten: a *CopyExistsError. Otherwise the errors are those
-// of the store and a *DamagedError.
+// whole. Nothing is overwritten: a *CopyExistsError; and no folder is made: a
+// *NoFolderError. Otherwise the errors are those of the store and a *DamagedError.
 func (s *Store) Backup(ctx context.Context, path string, progress Progress) (Contents, error) {
 	if s.life.Err() != nil {
 		return Contents{}, ErrClosed

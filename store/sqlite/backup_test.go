@@ -106,6 +106,17 @@ func TestBackupOverwritesNothing(t *testing.T) {
 	}
 }
 
+// What is missing is the folder of the copy, not the store.
+func TestBackupIntoNoFolder(t *testing.T) {
+	t.Parallel()
+	s := open(t, options(t))
+	dir := filepath.Join(t.TempDir(), "missing")
+	_, err := s.Backup(t.Context(), filepath.Join(dir, "copy"), nil)
+	if missing, ok := errors.AsType[*sqlite.NoFolderError](err); !ok || missing.Path != dir {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Wherever the disk fails, no file has the name of the copy, and none is left
 // beside it.
 func TestBackupOnADiskThatBreaks(t *testing.T) {

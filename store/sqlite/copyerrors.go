@@ -29,6 +29,16 @@ func (e *CopyExistsError) Error() string {
 // ErrorCode is the stable code of the error.
 func (*CopyExistsError) ErrorCode() string { return "copy_exists" }
 
+// NoFolderError says that the folder is not there that a copy should be made in.
+type NoFolderError struct{ Path string }
+
+func (e *NoFolderError) Error() string {
+	return "there is no folder " + e.Path + " for the copy: make it, or name another file"
+}
+
+// ErrorCode is the stable code of the error.
+func (*NoFolderError) ErrorCode() string { return "file_not_found" }
+
 // NoCopyError refuses a file that is a store in use and no copy of one: a part of
 // it is in another file.
 type NoCopyError struct{ Path string }

@@ -21,6 +21,9 @@ type draft struct {
 func newDraft(place string) (*draft, error) {
 	d := &draft{place: place, path: place + "." + uuid.NewString() + ".tmp"}
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &NoFolderError{Path: filepath.Dir(place)}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make a copy: %w", err)
 	}
