@@ -101,10 +101,15 @@ func (c *conn) sound(path, check string) error {
 }
 
 // Verify reads a copy of a store from its first byte to its last, and leaves no
-// trace. It is a *ForeignStoreError, a *VersionError or a *DamagedError if that is
-// no copy to rely on, and a *NoCopyError if the file is a store in use.
+// trace. It is a *NoFileError if there is none, a *ForeignStoreError, a *VersionError
+// or a *DamagedError if that is no copy to rely on, and a *NoCopyError if the file is a
+// store in use.
 func Verify(path string) (Contents, error) {
-	if err := identify(path); err != nil {
+	err := identify(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Contents{}, &NoFileError{Path: path}
+	}
+	if err != nil {
 		return Contents{}, named(path).explain("verify", err)
 	}
 	c, err := openCopy(path)
@@ -113,7 +118,15 @@ func Verify(path string) (Contents, error) {
 	}
 	defer c.close()
 	n, err := c.verify(path)
-	return n, named(path).explain("verify", err)
+	return n, unreadable(path, err)
+}
+
+// unreadable makes a *DamagedError of what SQLite cannot make sense of.
+func unreadable(path string, err error) error {
+	if errors.Is(err, sqlite3.CORRUPT) {
+		return &DamagedError{Path: path, Problem: err.Error()}
+	}
+	return named(path).explain("verify", err)
 }
 
 // named lends a path to the errors about it.
@@ -125,7 +138,7 @@ func openCopy(path string) (*conn, error) {
 		return nil, errors.Join(err, &NoCopyError{Path: path})
 	}
 	c, err := openConn(access{path: path, mode: "ro", immutable: true})
-	return c, named(path).explain("open", err)
+	return c, unreadable(path, err)
 }
 
 // alone reports whether all of a database is in its file: a store in use has more

@@ -39,6 +39,16 @@ func (e *NoFolderError) Error() string {
 // ErrorCode is the stable code of the error.
 func (*NoFolderError) ErrorCode() string { return "file_not_found" }
 
+// NoFileError says that there is no copy of the name.
+type NoFileError struct{ Path string }
+
+func (e *NoFileError) Error() string {
+	return "there is no file " + e.Path + ": name a copy that backup made"
+}
+
+// ErrorCode is the stable code of the error.
+func (*NoFileError) ErrorCode() string { return "file_not_found" }
+
 // NoCopyError refuses a file that is a store in use and no copy of one: a part of
 // it is in another file.
 type NoCopyError struct{ Path string }

@@ -29,7 +29,7 @@ func (e *ForeignStoreError) Error() string {
 	if e.SchemaID != "" {
 		what = fmt.Sprintf("is a store of another implementation (%.80s)", e.SchemaID)
 	}
-	return fmt.Sprintf("%s %s and was left untouched: name another file with --store", e.Path, what)
+	return fmt.Sprintf("%s %s and was left untouched: name another file (for a store: --store), or move this one away", e.Path, what)
 }
 
 // ErrorCode is the stable code of the error.
