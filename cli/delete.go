@@ -95,7 +95,7 @@ func (a *App) awaitDeletion(ctx context.Context, s host.Store, r *deleteResult, 
 	}
 	m := r.Resource.Metadata
 	w := waiter{store: s, ref: m.Ref(), uid: m.UID, waitsFor: a.waitsFor}
-	if _, err := w.run(ctx, a.o.Clock, timeout); err != nil {
+	if _, err := w.run(ctx, a, timeout); err != nil {
 		return err
 	}
 	r.Deleted, r.Resource, r.WaitsFor = true, nil, nil

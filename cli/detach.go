@@ -96,11 +96,20 @@ func (a *App) printElsewhere(command, parent string, paths host.Paths, runID, st
 	} else if err := a.print("run " + runID + " " + status + "\n"); err != nil {
 		return err
 	}
-	if running, err := host.Running(paths); err != nil || running {
-		return err
-	}
-	a.sayf("no host is at work: start one with %s host", a.o.Name)
+	a.sayIfNoHost()
 	return nil
+}
+
+// sayIfNoHost tells who leaves something to a host that there is none. What cannot
+// be found out is not said.
+func (a *App) sayIfNoHost() {
+	paths, err := a.Paths()
+	if err != nil {
+		return
+	}
+	if running, err := host.Running(paths); err == nil && !running {
+		a.sayf("no host is at work: start one with %s host", a.o.Name)
+	}
 }
 
 type pauseResult struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,7 @@ func (a *App) effectsCommand() *cobra.Command {
 		ValidArgsFunction: a.complete(a.resourceNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if state != "" && !slices.Contains(effectStates, state) {
-				return wrongUsage(cmd, "--state %.40q is none of %v", state, effectStates)
+				return wrongUsage(cmd, "--state %.40q is none of %s", state, strings.Join(effectStates, ", "))
 			}
 			if err := checkLimit(cmd, q.Limit, 1000); err != nil {
 				return err
@@ -217,7 +218,7 @@ func (a *App) resolveCommand() *cobra.Command {
 				return wrongUsage(cmd, "--reason is missing: say why, for those who look at it later")
 			}
 			if !slices.Contains(verdicts, args[3]) {
-				return wrongUsage(cmd, "%.40q is none of %v", args[3], verdicts)
+				return wrongUsage(cmd, "%.40q is none of %s", args[3], strings.Join(verdicts, ", "))
 			}
 			ref, v := refArgs(args), controller.Verdict{
 				Effect: args[2], Kind: controller.VerdictKind(args[3]), Actor: a.actor(), Reason: reason,

@@ -87,11 +87,11 @@ func rangeArgs(least int, names ...string) cobra.PositionalArgs {
 }
 
 func missingArgs(cmd *cobra.Command, names []string) error {
-	verb := "is"
-	if len(names) > 1 {
-		verb = "are"
+	if len(names) == 1 {
+		return wrongUsage(cmd, "%s is missing", names[0])
 	}
-	return wrongUsage(cmd, "%s %s missing", strings.Join(names, " and "), verb)
+	last := len(names) - 1
+	return wrongUsage(cmd, "%s and %s are missing", strings.Join(names[:last], ", "), names[last])
 }
 
 // usageArgs makes what a check of arguments refuses a wrong usage.

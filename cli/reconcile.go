@@ -77,7 +77,7 @@ func (a *App) reconcileCommand() *cobra.Command {
 // awaitHandled waits for the end of a pass that saw a request.
 func (a *App) awaitHandled(ctx context.Context, s host.Store, ref controller.Ref, request int64, timeout time.Duration) error {
 	var row controller.QueueRow
-	late, err := followKey(ctx, a.o.Clock, timeout, s, ref, func(ctx context.Context) (done bool, err error) {
+	late, err := a.followKey(ctx, timeout, s, ref, func(ctx context.Context) (done bool, err error) {
 		row, err = s.Queue(ctx, ref)
 		return row.Handled >= request, err
 	})

@@ -65,6 +65,9 @@ func parseGoal(text string) (goal, error) {
 	if text == "deleted" {
 		return goal{}, nil
 	}
+	if text == "" {
+		return goal{}, errors.New("--for is missing: condition=TYPE[=STATUS] or deleted")
+	}
 	condition, ok := strings.CutPrefix(text, "condition=")
 	if !ok {
 		return goal{}, errors.New("--for is neither condition=TYPE[=STATUS] nor deleted")
@@ -93,7 +96,7 @@ func (a *App) wait(ctx context.Context, ref controller.Ref, g goal, timeout time
 	}
 	return a.withReader(ctx, func(_ host.Paths, s host.Store) error {
 		w := waiter{store: s, ref: ref, goal: g, waitsFor: a.waitsFor}
-		r, err := w.run(ctx, a.o.Clock, timeout)
+		r, err := w.run(ctx, a, timeout)
 		if err != nil {
 			return a.missing(ref, err)
 		}

@@ -30,12 +30,12 @@ var errTimeUp = errors.New("the time is up")
 
 // run returns the resource once the goal is reached, nil if that is its
 // deletion.
-func (w *waiter) run(ctx context.Context, c clock.Clock, timeout time.Duration) (*controller.Raw, error) {
+func (w *waiter) run(ctx context.Context, a *App, timeout time.Duration) (*controller.Raw, error) {
 	if w.store == nil {
 		return w.gone()
 	}
 	var found *controller.Raw
-	late, err := followKey(ctx, c, timeout, w.store, w.ref, func(ctx context.Context) (done bool, err error) {
+	late, err := a.followKey(ctx, timeout, w.store, w.ref, func(ctx context.Context) (done bool, err error) {
 		found, done, err = w.look(ctx)
 		return done, err
 	})
@@ -46,18 +46,22 @@ func (w *waiter) run(ctx context.Context, c clock.Clock, timeout time.Duration) 
 }
 
 // followKey looks once, so that even no time at all is enough for what holds
-// already, and then after each change of the key until the time is up.
-func followKey(
-	ctx context.Context, c clock.Clock, timeout time.Duration, s controller.Store, ref controller.Ref,
+// already, and then after each change of the key until the time is up. Who waits
+// for a host that nobody started is told so at once.
+func (a *App) followKey(
+	ctx context.Context, timeout time.Duration, s controller.Store, ref controller.Ref,
 	look func(context.Context) (done bool, err error),
 ) (late bool, err error) {
-	bounded, cancel := clock.WithTimeoutCause(ctx, c, timeout, errTimeUp)
+	bounded, cancel := clock.WithTimeoutCause(ctx, a.o.Clock, timeout, errTimeUp)
 	defer cancel()
 	from, err := s.Head(ctx)
-	for err == nil {
+	for said := false; err == nil; said = true {
 		var done bool
 		if done, err = look(ctx); done || err != nil {
 			return false, err
+		}
+		if !said {
+			a.sayIfNoHost()
 		}
 		var changes controller.Changes
 		changes, err = s.Changes(bounded, from, controller.ChangeFilter(ref))
