@@ -29,6 +29,10 @@ type Definition struct {
 	// Concurrency bounds the passes of this controller at once; zero leaves the
 	// manager's global limit alone.
 	Concurrency int
+	// ChildRunsPerHour bounds the attempts of child runs that start in an hour, over
+	// all resources: so many at once, and from then on one in each share of an hour.
+	// What is too much waits. Zero is DefaultChildRunsPerHour.
+	ChildRunsPerHour int
 	// Resync runs a settled resource again after so long, in the background lane;
 	// zero never does. It is for outsides that tell nothing when they change.
 	Resync time.Duration

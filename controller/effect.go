@@ -148,6 +148,9 @@ const (
 	// CodeInterruptedTooOften: its attempts were cut off again and again; the run may
 	// be what kills its host.
 	CodeInterruptedTooOften = "interrupted_too_often"
+	// CodeChildRateLimited: the attempt waits until StartsAt, because its controller
+	// asks for more child runs in an hour than its definition allows.
+	CodeChildRateLimited = "child_rate_limited"
 	// CodeCancelled: its resource is being deleted.
 	CodeCancelled = "cancelled"
 )

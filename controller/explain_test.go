@@ -185,6 +185,10 @@ func TestExplain(t *testing.T) {
 			child(s, controller.RunPending)
 			s.Children[0].StartsAt = &later
 		}, controller.StandingReady, []string{"child_queued at 130 → time: view r", ready}},
+		{"a child too many in an hour", func(s *controller.Situation) {
+			child(s, controller.RunPending)
+			s.Children[0].StartsAt, s.Children[0].Code = &later, controller.CodeChildRateLimited
+		}, controller.StandingReady, []string{"child_rate_limited at 130 → time: view r", ready}},
 
 		// Deletion.
 		{"a deletion", func(s *controller.Situation) { deleting(s) },

@@ -28,6 +28,7 @@ const (
 	ReasonChildInterrupted ReasonCode = "child_interrupted"
 	ReasonChildRunning     ReasonCode = "child_running"
 	ReasonChildQueued      ReasonCode = "child_queued"
+	ReasonChildRateLimited ReasonCode = CodeChildRateLimited
 
 	ReasonBackoff     ReasonCode = "error_backoff"
 	ReasonRetryDelay  ReasonCode = "retry_backoff"
@@ -55,7 +56,8 @@ func ReasonCodes() []ReasonCode {
 	return []ReasonCode{
 		ReasonNoDefinition, ReasonSuspended, ReasonNoHost, ReasonStalled, ReasonFrozen,
 		ReasonOwnerDead, ReasonPassRunning, ReasonPassesAbandoned, ReasonControllerFull, ReasonPassDue,
-		ReasonEffectInDoubt, ReasonEffectPending, ReasonChildWaiting, ReasonChildInterrupted, ReasonChildRunning, ReasonChildQueued,
+		ReasonEffectInDoubt, ReasonEffectPending, ReasonChildWaiting, ReasonChildInterrupted, ReasonChildRunning, ReasonChildRateLimited,
+		ReasonChildQueued,
 		ReasonBackoff, ReasonRetryDelay, ReasonPassDelayed,
 		ReasonOrphanFinalizer, ReasonHeldByFinalizer, ReasonHeldByEffect, ReasonHeldByChild, ReasonDeletionDue,
 		ReasonNeverObserved, ReasonOutdated, ReasonEffectRejected, ReasonNotReady, ReasonReadyUnknown, ReasonNoCondition, ReasonIsReady,

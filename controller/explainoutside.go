@@ -50,6 +50,12 @@ func (e *explaining) effect(r EffectRecord) {
 func (e *explaining) child(c ChildRun) {
 	switch c.State {
 	case RunPending:
+		if c.StartsAt != nil && c.StartsAt.After(e.Now) && c.Code == CodeChildRateLimited {
+			e.add(ReasonChildRateLimited, ActorTime, "view "+c.RunID,
+				"child run %s waits, because controller %s asks for more runs in an hour than its definition allows",
+				c.RunID, e.Resource.Metadata.Controller).At = c.StartsAt
+			return
+		}
 		if c.StartsAt != nil && c.StartsAt.After(e.Now) {
 			e.add(ReasonChildQueued, ActorTime, "view "+c.RunID, "attempt %d of child run %s waits, because %d were cut off",
 				c.Attempt, c.RunID, c.Interruptions).At = c.StartsAt

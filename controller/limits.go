@@ -59,6 +59,11 @@ const (
 	// off before it fails. The n-th is followed by the next one after the n-th
 	// delay from ChildBackoffBase up to ChildBackoffMax, doubled each time.
 	DefaultMaxInterruptions = 5
-	ChildBackoffBase        = time.Second
-	ChildBackoffMax         = 5 * time.Minute
+	// DefaultChildRunsPerHour is more than a person could look at, and less than a
+	// loop that asks for run after run would start.
+	DefaultChildRunsPerHour = 1000
+	// MaxChildRunsPerHour is one a millisecond.
+	MaxChildRunsPerHour = 3_600_000
+	ChildBackoffBase    = time.Second
+	ChildBackoffMax     = 5 * time.Minute
 )

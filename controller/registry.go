@@ -89,6 +89,9 @@ func (d *Definition) check() []error {
 	if d.CompletedTTL < 0 {
 		complain("completed TTL %s is negative: zero is never", d.CompletedTTL)
 	}
+	if d.ChildRunsPerHour < 0 || d.ChildRunsPerHour > MaxChildRunsPerHour {
+		complain("%d child runs an hour: allow 1 to %d, or zero for %d", d.ChildRunsPerHour, MaxChildRunsPerHour, DefaultChildRunsPerHour)
+	}
 	if d.Resync < 0 {
 		complain("resync %s is negative: zero is never", d.Resync)
 	}

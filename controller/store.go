@@ -436,6 +436,11 @@ type ChildReservation struct {
 	// Retry is what becomes of a request whose attempt was cut off; the zero Retry
 	// starts the next attempt at once, without end.
 	Retry ChildRetry
+	// PerHour is how many attempts of the controller may start in an hour: so many at
+	// once, and from then on one in each share of an hour. One that is too many
+	// starts later, and has the code CodeChildRateLimited until then. Zero does not
+	// bound them.
+	PerHour int
 }
 
 // ChildRetry bounds the attempts of a child request.

@@ -24,6 +24,12 @@ func WithCompletedTTL(d time.Duration) Option {
 	return func(def *Definition) { def.CompletedTTL = d }
 }
 
+// WithChildRunsPerHour bounds the attempts of child runs that start in an hour; the
+// default is DefaultChildRunsPerHour.
+func WithChildRunsPerHour(n int) Option {
+	return func(def *Definition) { def.ChildRunsPerHour = n }
+}
+
 // WithConcurrency bounds the passes of the controller at once; the default is
 // the manager's global limit.
 func WithConcurrency(n int) Option { return func(def *Definition) { def.Concurrency = n } }

@@ -45,6 +45,7 @@ func (s *workflows) reservation(r WorkflowRequest) (ChildReservation, error) {
 	}
 	return ChildReservation{
 		RequestKey: r.RequestKey, Workflow: r.Workflow, Input: input, RunID: s.o.Scheduler.NewRunID(r.Workflow),
+		PerHour: cmp.Or(s.definition.ChildRunsPerHour, DefaultChildRunsPerHour),
 		Retry: ChildRetry{
 			MaxInterruptions: cmp.Or(r.MaxInterruptions, DefaultMaxInterruptions),
 			Backoff:          Backoff{Base: ChildBackoffBase, Max: ChildBackoffMax, Jitter: BackoffJitter},

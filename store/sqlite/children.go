@@ -133,6 +133,10 @@ func (t *tx) startAttempt(h held, run controller.ChildRun, want childRequest) (r
 		due = t.now.Add(delay)
 		run.StartsAt = &due
 	}
+	run.Code = ""
+	if err := t.paceChild(h, want.PerHour, &run, &due); err != nil {
+		return reservedChild{}, err
+	}
 	run.Attempt++
 	run.RunID, run.State, run.Error, run.Output = want.RunID, controller.RunPending, "", nil
 	want.row.ChildOf, want.row.Attempt = run.RequestID, run.Attempt

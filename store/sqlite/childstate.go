@@ -23,7 +23,7 @@ func (s *Store) StartChild(ctx context.Context, run *runqueue.Claim) error {
 			return err
 		}
 		from := child
-		child.State, child.StartsAt = controller.RunRunning, nil
+		child.State, child.StartsAt, child.Code = controller.RunRunning, nil, ""
 		_, err = t.changeChild(from, child)
 		return err
 	})
@@ -45,7 +45,7 @@ func (s *Store) FinishChild(ctx context.Context, run *runqueue.Claim, o controll
 			return err
 		}
 		from := child
-		child.State, child.Error, child.Output, child.StartsAt = o.State, o.Error, o.Output, nil
+		child.State, child.Error, child.Output, child.StartsAt, child.Code = o.State, o.Error, o.Output, nil, ""
 		if cancelled(row, &child) {
 			status = runqueue.Cancelled
 		}

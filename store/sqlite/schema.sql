@@ -27,6 +27,9 @@ CREATE TABLE controllers (
   id         INTEGER PRIMARY KEY,
   scope      TEXT NOT NULL,
   controller TEXT NOT NULL,
+  -- when the attempts of child runs that were reserved are used up, one after the
+  -- other at the rate that is allowed
+  children_until INTEGER NOT NULL DEFAULT 0,
   UNIQUE (scope, controller)
 ) STRICT;
 

@@ -9,6 +9,7 @@ import (
 )
 
 var childTests = []test{
+	{"one attempt too many in an hour waits", childRate},
 	{"the first request queues an attempt", childFirst},
 	{"a request that exists is found", childFound},
 	{"a request key has one meaning", childConflicts},

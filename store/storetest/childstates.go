@@ -242,3 +242,40 @@ func (k *kit) gaveUp(run controller.ChildRun) {
 	_, err := k.Runs.Run(k.Context(), "run-5")
 	wantKind[*runqueue.NotFoundError](k, err)
 }
+
+// childRate lets two attempts start at once, and the next ones when there is room.
+func childRate(k *kit) {
+	c := k.started("a")
+	reserve := func(key string) controller.ChildRun {
+		k.Helper()
+		r := childReservation(c, key, "run-"+key)
+		r.PerHour = 2
+		run, reserved, err := k.Store.ReserveChild(k.Context(), c, r)
+		k.must(err)
+		c.Resource.Metadata.ResourceVersion = reserved.Version
+		return run
+	}
+	for _, key := range []string{"one", "two"} {
+		run := reserve(key)
+		equal(k, "code", run.Code, "")
+		equal(k, "starts at", run.StartsAt, nil)
+		k.claimRun("run-" + key)
+	}
+	late := reserve("three")
+	equal(k, "code", late.Code, controller.CodeChildRateLimited)
+	if c := k.tryClaimRun(); c != nil {
+		k.Errorf("%s started too early", c.Row.RunID)
+	}
+	k.Advance(30 * time.Minute)
+	equal(k, "children", k.children("a")[2], late)
+	for run := k.tryClaimRun(); ; run = k.tryClaimRun() { // those whose lease is over come first
+		if run == nil {
+			k.Fatalf("the run did not start")
+		}
+		if run.Row.RunID == "run-three" {
+			k.must(k.Store.StartChild(k.Context(), run))
+			break
+		}
+	}
+	equal(k, "code", k.children("a")[2].Code, "")
+}
