@@ -195,6 +195,11 @@ func projectCases() map[host.FindingCode]doctorCase {
 			t.Helper()
 			w.host(t)
 		}},
+		host.FindingWorkers: {host.SeverityOK, "the workers are run by process ", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			_, err := w.store.ClaimWorkers(t.Context(), "token", lease.DefaultDuration)
+			must(t, err)
+		}},
 		host.FindingNoHost: {host.SeverityNote, "nothing is due", untouched},
 		host.FindingWorkWaits: {host.SeverityWarning, "1 piece of work is due", func(t *testing.T, w *world, _ *host.DoctorOptions) {
 			t.Helper()

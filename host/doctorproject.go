@@ -62,6 +62,15 @@ func (d *doctor) host(ctx context.Context, s *sqlite.Store) error {
 	d.hostRuns = runs
 	if runs {
 		d.addf(FindingHostRuns, SeverityOK, "", "a host runs: %s", holder)
+	}
+	w, err := s.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	if w.Holder != "" {
+		d.addf(FindingWorkers, SeverityOK, "", "the workers are run by %s, since %s", w.Holder, clock.Format(w.Since))
+	}
+	if runs || w.Holder != "" {
 		return nil
 	}
 	b, err := s.Backlog(ctx, d.Catalog.Controllers.Names())

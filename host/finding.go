@@ -19,6 +19,7 @@ const (
 	FindingFrozen         FindingCode = "project_frozen"
 	FindingRestored       FindingCode = "project_restored"
 	FindingHostRuns       FindingCode = "host_runs"
+	FindingWorkers        FindingCode = "workers_run"
 	FindingNoHost         FindingCode = "no_host"
 	FindingWorkWaits      FindingCode = "work_waits"
 	FindingInDoubt        FindingCode = "effects_in_doubt"
@@ -46,7 +47,7 @@ func FindingCodes() []FindingCode {
 	return []FindingCode{
 		FindingStoreMissing, FindingStoreUnusable, FindingStoreDamaged, FindingStoreSound, FindingLogLarge,
 		FindingOwners, FindingOwnerDead, FindingLeftover, FindingKept, FindingFrozen, FindingRestored,
-		FindingHostRuns, FindingNoHost, FindingWorkWaits, FindingInDoubt, FindingRunInterrupted, FindingRunUnrecorded,
+		FindingHostRuns, FindingWorkers, FindingNoHost, FindingWorkWaits, FindingInDoubt, FindingRunInterrupted, FindingRunUnrecorded,
 		FindingSourceDegraded, FindingSourceFailing,
 		FindingDefinitions, FindingDefinition, FindingNotLoaded,
 		FindingRuns, FindingRunsMissing, FindingRunsUnusable, FindingSpaceLow, FindingSpace, FindingWatchLimit, FindingWatchLimitLow,

@@ -88,12 +88,15 @@ func (t *tx) restored(scope string, r controller.Restoration) (doubted int64, er
 // ofScope selects the rows of a project, or all.
 const ofScope = " (?1 = '' OR scope = ?1)"
 
-// dropClaims frees all keys and runs. A child run that waited for its start may have
+// dropClaims frees all keys, runs and workers. A child run that waited for its start may have
 // been started after the copy: as one that was cut off, it is looked for first.
 func (t *tx) dropClaims(scope string) error {
 	err := t.exec("UPDATE queue SET "+unclaimed+` WHERE claim_token IS NOT NULL
 		AND resource_id IN (SELECT id FROM resources WHERE`+ofScope+")", scope)
 	if err != nil {
+		return err
+	}
+	if err := t.exec("DELETE FROM workers WHERE"+ofScope, scope); err != nil {
 		return err
 	}
 	return t.exec(`UPDATE workflow_run_queue SET claim_token = NULL, claim_owner = NULL, claim_expires_at = NULL,

@@ -98,7 +98,12 @@ func restoredWakes(k *kit) {
 	k.suspend("settled", true)
 	k.finish(k.started("delayed"), controller.Finish{After: lasts, Reason: controller.ReasonDelay})
 	c := k.started("claimed")
+	_, err := k.Runs.ClaimWorkers(k.Context(), "token", lasts)
+	k.must(err)
 	k.markRestored()
+	w, err := k.Runs.Workers(k.Context())
+	k.must(err)
+	equal(k, "workers", w.Holder, "")
 	_ = wantError[*lease.LostError](k, k.Store.CheckApply(k.Context(), c))
 	for _, key := range []string{"claimed", "delayed"} {
 		q := k.queue(key)
