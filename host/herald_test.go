@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,10 +22,13 @@ import (
 type telling struct {
 	t     *testing.T
 	store Store
-	// told has each attempt; fail says what comes of the next ones.
-	told chan controller.Notice
-	fail func(n controller.Notice) error
+	// told has each attempt; answer is what comes of the next ones.
+	told   chan controller.Notice
+	answer atomic.Pointer[error]
 }
+
+// answers says what comes of the next attempts.
+func (k *telling) answers(err error) { k.answer.Store(&err) }
 
 // tellingIn runs a test with a herald, in time that passes while all wait.
 func tellingIn(t *testing.T, test func(k *telling)) {
@@ -35,12 +39,13 @@ func tellingIn(t *testing.T, test func(k *telling)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := &telling{t: t, store: store, told: make(chan controller.Notice, 1000), fail: func(controller.Notice) error { return nil }}
+		k := &telling{t: t, store: store, told: make(chan controller.Notice, 1000)}
+		k.answers(nil)
 		o := Options{Notify: []NotifyHook{{Name: "pager", Argv: []string{"true"}}}}.withDefaults()
 		h := o.heralds(store)[0]
 		h.deliver = func(_ context.Context, n controller.Notice) error {
 			k.told <- n
-			return k.fail(n)
+			return *k.answer.Load()
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -153,7 +158,7 @@ func TestWhatIsNotReadyIsToldOncePerTransition(t *testing.T) {
 func TestWhatIsNotTakenIsToldAgainUnderItsID(t *testing.T) {
 	t.Parallel()
 	tellingIn(t, func(k *telling) {
-		k.fail = func(controller.Notice) error { return errors.New("nobody there") }
+		k.answers(errors.New("nobody there"))
 		k.finish(k.claim("a"), controller.False)
 		first := k.next(time.Minute)
 		for range 3 {
@@ -161,11 +166,11 @@ func TestWhatIsNotTakenIsToldAgainUnderItsID(t *testing.T) {
 				t.Errorf("told %+v, want %s again", again, first.ID)
 			}
 		}
-		k.fail = func(controller.Notice) error { return nil }
+		k.answers(nil)
 		k.next(time.Hour)
 		k.silence(20 * time.Minute)
 
-		k.fail = func(controller.Notice) error { return fmt.Errorf("%w: it answered 410", errNotifyRefused) }
+		k.answers(fmt.Errorf("%w: it answered 410", errNotifyRefused))
 		k.finish(k.claim("b"), controller.False)
 		k.next(time.Minute)
 		k.silence(20 * time.Minute)
@@ -175,7 +180,7 @@ func TestWhatIsNotTakenIsToldAgainUnderItsID(t *testing.T) {
 func TestWhatIsOverIsNotTold(t *testing.T) {
 	t.Parallel()
 	tellingIn(t, func(k *telling) {
-		k.fail = func(controller.Notice) error { return errors.New("nobody there") }
+		k.answers(errors.New("nobody there"))
 		k.finish(k.claim("a"), controller.False)
 		k.next(time.Minute)
 		k.finish(k.claim("a"), controller.True)
