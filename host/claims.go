@@ -18,19 +18,18 @@ type claims struct {
 	lasts time.Duration
 }
 
-// next blocks until it has claimed a row; nil once ctx ended. dry, if
-// set, hears that there was nothing to claim.
-func (c claims) next(ctx context.Context, q runqueue.ClaimQuery, dry func()) *runqueue.Claim {
+// next blocks until it has claimed a row; nil once ctx ended. dry hears
+// whether there is nothing to claim.
+func (c claims) next(ctx context.Context, q runqueue.ClaimQuery, dry func(is bool)) *runqueue.Claim {
 	for ctx.Err() == nil {
 		claim, err := c.store.ClaimRun(ctx, q, c.lasts)
 		if claim != nil {
 			return claim
 		}
 		if err == nil {
-			if dry != nil {
-				dry()
-			}
+			dry(true)
 			err = c.store.WaitRuns(ctx, q)
+			dry(false)
 		}
 		if err != nil && ctx.Err() == nil {
 			c.log.Error("claim a run", "error", err)

@@ -40,9 +40,9 @@ func (d *detached) run(ctx context.Context) {
 	query := runqueue.ClaimQuery{Detached: true, Root: d.root}
 	inParallel(ctx, d.o.DetachedRuns,
 		func() *runqueue.Claim {
-			claim := c.next(ctx, query, func() { d.change(func() { d.dry = true }) })
+			claim := c.next(ctx, query, func(is bool) { d.change(func() { d.dry = is }) })
 			if claim != nil {
-				d.change(func() { d.active, d.dry = d.active+1, false })
+				d.change(func() { d.active++ })
 			}
 			return claim
 		},

@@ -325,6 +325,9 @@ func TestAHostSweepsByItself(t *testing.T) {
 	await(t, log.pruned)
 	w.wantRun(t, first, false)
 	second := w.over(t)
+	if err := c.AwaitTimer(t.Context(), time.Hour); err != nil { // the next sweep
+		t.Fatal(err)
+	}
 	c.Advance(4 * month)
 	await(t, log.pruned)
 	w.wantRun(t, second, false)

@@ -38,28 +38,35 @@ func (h *Host) reload(ctx context.Context) {
 		return
 	}
 	h.announce(ctx)
+	// Runs that had to wait for another definition may go on.
+	h.persist(ctx, "the runs that may go on", func() error { return h.store.ReconsiderRuns(ctx) })
 	h.log.InfoContext(ctx, "definitions loaded", "controllers", h.catalog.Controllers.Names(), "workflows", h.catalog.WorkflowNames())
 }
 
 // announce records what the host works with, which wakes the resources of what has
-// changed. It tries until the store takes it or ctx ends.
+// changed.
 func (h *Host) announce(ctx context.Context) {
 	for _, problem := range h.catalog.Problems() {
 		h.log.WarnContext(ctx, "a definition is not used", "error", problem)
 	}
-	for ctx.Err() == nil {
+	h.persist(ctx, "the definitions", func() error {
 		woken, err := h.store.RecordDefinitions(ctx, h.catalog.now.Load().records())
 		if err == nil && woken > 0 {
 			h.log.InfoContext(ctx, "resources of controllers that changed get a pass", "resources", woken)
 		}
-		if err == nil { // runs that had to wait for another definition may go on
-			err = h.store.ReconsiderRuns(ctx)
-		}
+		return err
+	})
+}
+
+// persist tries until the store takes something or ctx ends.
+func (h *Host) persist(ctx context.Context, what string, write func() error) {
+	for ctx.Err() == nil {
+		err := write()
 		if err == nil {
 			return
 		}
 		if ctx.Err() == nil {
-			h.log.ErrorContext(ctx, "the definitions were not recorded, trying again", "error", err)
+			h.log.ErrorContext(ctx, what+" could not be recorded, trying again", "error", err)
 			_ = clock.Sleep(ctx, h.clock, storeRetry)
 		}
 	}

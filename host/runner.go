@@ -57,7 +57,7 @@ func (r *runner) run(ctx context.Context) {
 	c := claims{r.store, r.clock, r.log, r.lasts}
 	query := runqueue.ClaimQuery{Root: r.root}
 	inParallel(ctx, r.limit,
-		func() *runqueue.Claim { return c.next(ctx, query, nil) },
+		func() *runqueue.Claim { return c.next(ctx, query, func(bool) {}) },
 		func(claim *runqueue.Claim) { r.execute(ctx, claim) })
 }
 

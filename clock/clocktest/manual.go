@@ -65,11 +65,28 @@ func (m *Manual) Advance(d time.Duration) {
 // AwaitTimers blocks until exactly n timers are pending, or ctx ends. It is
 // how a test knows that the code under test waits before it calls Advance.
 func (m *Manual) AwaitTimers(ctx context.Context, n int) error {
+	return m.await(ctx, func() bool { return len(m.timers) == n })
+}
+
+// AwaitTimer blocks until a timer is pending that fires in exactly d, or ctx ends.
+func (m *Manual) AwaitTimer(ctx context.Context, d time.Duration) error {
+	return m.await(ctx, func() bool {
+		for t := range m.timers {
+			if t.at.Equal(m.now.Add(d)) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// await blocks until a condition on the timers holds.
+func (m *Manual) await(ctx context.Context, holds func() bool) error {
 	for {
 		m.mu.Lock()
-		pending, changed := len(m.timers), m.changed
+		done, changed := holds(), m.changed
 		m.mu.Unlock()
-		if pending == n {
+		if done {
 			return nil
 		}
 		select {
