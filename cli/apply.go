@@ -38,8 +38,9 @@ func (a *App) applyCommand() *cobra.Command {
 	var f applyFlags
 	var change string
 	cmd := &cobra.Command{
-		Use:   "apply CONTROLLER KEY (--spec JSON | -f FILE | --patch JSON)",
-		Short: "Create a resource or change what is asked of it",
+		Use:                   "apply CONTROLLER KEY (--spec JSON | -f FILE | --patch JSON)",
+		DisableFlagsInUseLine: true,
+		Short:                 "Create a resource or change what is asked of it",
 		Long: "Stores a spec, which the controller checks first, and wakes the key if the spec changed.\n" +
 			"Prints created, configured or unchanged.",
 		Example: "  pi-workflows apply git-merge feature-1 -f feature-1.json\n" +

@@ -211,4 +211,5 @@ func (a *App) addCommands(root *cobra.Command) {
 	}
 	addCompletion(root)
 	strictHelp(root)
+	a.fitHelp(root)
 }

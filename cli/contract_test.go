@@ -237,8 +237,8 @@ func TestHelpFitsTheScreen(t *testing.T) {
 			t.Errorf("%v: exit %d", args, code)
 		}
 		for line := range strings.Lines(out.String()) {
-			if args[0] != "completion" && len([]rune(line)) > 101 {
-				t.Errorf("%v: line of %d characters: %q", args, len(line), line)
+			if args[0] != "completion" && len([]rune(line)) > 81 {
+				t.Errorf("%v: line of %d characters: %q", args, len([]rune(line)), line)
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func (a *App) definitionsCommand() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "definitions [--check]",
-		Short: "List the controllers and workflows that are known, and what keeps others from use",
+		Short: "List what controllers and workflows are known, or cannot be used",
 		Long: "A definition in the project hides a global one of its kind and name, and that one in the\n" +
 			"program. Two of one name in one place disable each other; a broken one disables no other.",
 		Args:              rangeArgs(0),

@@ -37,7 +37,7 @@ func (*FindingsError) ErrorCode() string { return "something_wrong" }
 func (a *App) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is wrong with store, host, definitions and machine, and what mends it",
+		Short: "Say what is wrong here, and what mends it",
 		Long: "It only looks. The exit code is 1 if something is wrong; notes are not. The codes of the\n" +
 			"findings are stable; docs/doctor.md explains each.",
 		Args:              rangeArgs(0),

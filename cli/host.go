@@ -92,7 +92,7 @@ func (a *App) hostCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.logFormat, "log-format", logLines, "`form` of the log on stderr: lines or json")
 	cmd.Flags().StringVar(&f.listen, "listen", "", "answer over HTTP at `address`, [HOST]:PORT")
 	cmd.Flags().StringVar(&f.token, "listen-token", "", "what requests have to bring, as env:NAME or file:PATH; a `reference`")
-	cmd.Flags().DurationVar(&f.drain, "drain", host.DefaultDrain, "at most so `long` for a stop")
+	cmd.Flags().DurationVar(&f.drain, "drain", host.DefaultDrain, "a stop takes at most this `time`")
 	f.keep.register(cmd)
 	f.notify.register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(

@@ -54,8 +54,9 @@ func (a *App) runCommand() *cobra.Command {
 	var who agentFlag
 	var detach detachFlag
 	cmd := &cobra.Command{
-		Use:   "run WORKFLOW [--input JSON | -f FILE] [--agent script:FILE | ask | --detach]",
-		Short: "Start a run of a workflow and follow it",
+		Use:                   "run WORKFLOW [--input JSON | -f FILE] [--agent WHO | --detach]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Start a run of a workflow and follow it",
 		Long: "Runs the workflow in this process. Progress goes to stderr, the final output to stdout; with\n" +
 			"-v also what commands and agents print, each line with its node as in logs.\n" +
 			"An interruption cancels the run; at a terminal, p pauses it and q parks it. With --detach a\n" +

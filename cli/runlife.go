@@ -23,8 +23,8 @@ func (a *App) resumeCommand() *cobra.Command {
 	var detach detachFlag
 	var here bool
 	cmd := &cobra.Command{
-		Use:   "resume RUN [--agent script:FILE | ask | --detach]",
-		Short: "Go on with a run that is paused or parked, or whose process is gone",
+		Use:   "resume RUN [--agent WHO | --detach]",
+		Short: "Go on with a run that is paused, parked or interrupted",
 		Long: "No recorded step runs again; the one that was running starts anew. A run that another process\n" +
 			"holds goes on there; one that belongs to hosts goes on in a host, unless --here. Any other one\n" +
 			"goes on here: progress to stderr, the final output to stdout. An interruption cancels the run;\n" +
@@ -59,8 +59,9 @@ func (a *App) answerCommand() *cobra.Command {
 	var detach detachFlag
 	var file string
 	cmd := &cobra.Command{
-		Use:   "answer RUN (JSON | TEXT | -f FILE) [--agent script:FILE | ask | --detach]",
-		Short: "Answer a run that waits, and follow its continuation",
+		Use:                   "answer RUN (JSON | TEXT | -f FILE) [--agent WHO | --detach]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Answer a run that waits, and follow its continuation",
 		Long: "The answer becomes the input of the continuation, which is a run of its own. A text that\n" +
 			"is no JSON becomes the object {\"answer\": TEXT}. A run takes one answer.",
 		Args:              rangeArgs(1, "RUN", "ANSWER"),

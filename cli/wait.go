@@ -31,7 +31,7 @@ func (a *App) waitCommand() *cobra.Command {
 	var what string
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "wait CONTROLLER KEY --for (condition=TYPE[=STATUS] | deleted)",
+		Use:   "wait CONTROLLER KEY --for GOAL",
 		Short: "Block until a condition holds or the resource is deleted",
 		Long: "STATUS is true (the default), false or unknown. A condition of an older generation is\n" +
 			"unknown, and so is one that is not set. Ends with exit code 5 when the time is up.",

@@ -12,7 +12,7 @@ func Command(app *cli.App) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Merge real Git branches through a controller, from beginning to end",
+		Short: "Merge real Git branches through a controller, from end to end",
 		Long: "Makes a Git repository with four branches: one is good, one fails its check, one is\n" +
 			"moved while it is checked, one conflicts. Asks for all of them to be merged, works until\n" +
 			"nothing is left to do, and shows what happened. No credentials, no network.\n\n" +
