@@ -44,8 +44,9 @@ func tellingIn(t *testing.T, test func(k *telling)) {
 		o := Options{Notify: []NotifyHook{{Name: "pager", Argv: []string{"true"}}}}.withDefaults()
 		h := o.heralds(store)[0]
 		h.deliver = func(_ context.Context, n controller.Notice) error {
+			answer := *k.answer.Load() // before the test hears of it, and gives another one
 			k.told <- n
-			return *k.answer.Load()
+			return answer
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
