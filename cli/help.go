@@ -31,7 +31,7 @@ func (a *App) fitHelp(root *cobra.Command) {
 func paragraphs(text string) string {
 	var b strings.Builder
 	open := false
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		runs := line != "" && line[0] != ' '
 		switch {
 		case open && runs:

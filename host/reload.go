@@ -66,7 +66,7 @@ func (h *Host) persist(ctx context.Context, what string, write func() error) {
 			return
 		}
 		if ctx.Err() == nil {
-			h.log.ErrorContext(ctx, what+" could not be recorded, trying again", "error", err)
+			h.log.ErrorContext(ctx, "not recorded, trying again", "what", what, "error", err)
 			_ = clock.Sleep(ctx, h.clock, storeRetry)
 		}
 	}
