@@ -160,8 +160,9 @@ func deleteWithChild(k *kit) {
 	k.settle(c)
 	run := k.claimRun("run-1")
 	k.must(k.Store.StartChild(k.Context(), run))
+	seen := k.run("run-1")
 	cancel := k.start(func(ctx context.Context) error {
-		_, err := k.Runs.AwaitRun(ctx, k.run("run-1"))
+		_, err := k.Runs.AwaitRun(ctx, seen)
 		return err
 	})
 	cancel.pending()
