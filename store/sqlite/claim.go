@@ -174,17 +174,34 @@ func (t *tx) live(c *controller.Claim) (h held, err error) {
 	return h, lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
 }
 
+// hold is what the queue row of a key says of its claim.
+type hold struct {
+	token   string
+	expires time.Time
+}
+
+// What is read of a hold, by the number of the resource and the scope.
+const (
+	holdColumns = "q.claim_token, q.claim_expires_at"
+	holdTables  = "queue q JOIN controllers l ON l.id = q.controller_id"
+	holdWhere   = " WHERE q.resource_id = ? AND l.scope = ?"
+)
+
+func (h *hold) columns() []any { return []any{&h.token, &h.expires} }
+
+// check returns a *lease.LostError unless the claim is live.
+func (h *hold) check(c *controller.Claim, found bool, now time.Time) error {
+	return lost(c.Ref.String(), found, string(c.Token), h.token, h.expires, now)
+}
+
 // holds is live for operations that only need to know that a claim is live.
 func (t *tx) holds(c *controller.Claim) error {
-	var token string
-	var expires time.Time
-	found, err := t.first(`SELECT q.claim_token, q.claim_expires_at
-		FROM queue q JOIN controllers l ON l.id = q.controller_id WHERE q.resource_id = ? AND l.scope = ?`,
-		values(rowOf(c.Token), t.scope), &token, &expires)
+	var h hold
+	found, err := t.first("SELECT "+holdColumns+" FROM "+holdTables+holdWhere, values(rowOf(c.Token), t.scope), h.columns()...)
 	if err != nil {
 		return err
 	}
-	return lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
+	return h.check(c, found, t.now)
 }
 
 // lost returns a *lease.LostError unless the row is there, carries the token,

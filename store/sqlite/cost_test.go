@@ -147,6 +147,57 @@ func TestALonePassHasFewStatementsAndWritesLittle(t *testing.T) {
 	}
 }
 
+// effectPass is a pass with one effect, and the claim of the next.
+func effectPass(tb testing.TB, s *Store, c *controller.Claim) {
+	tb.Helper()
+	_, _, err := s.ReserveEffect(tb.Context(), c, controller.EffectReservation{Key: "e", Kind: "e"})
+	if err == nil {
+		err = s.CheckApply(tb.Context(), c)
+	}
+	if err == nil {
+		_, err = s.FinishEffect(tb.Context(), c, controller.EffectOutcome{
+			Key: "e", State: controller.EffectApplied, Event: controller.EventEffectApplied,
+		})
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	settleNext(tb, s, c)
+}
+
+func TestAnEffectTakesFewStatements(t *testing.T) {
+	t.Parallel()
+	s := openForCost(t)
+	putKeys(t, s, "c", 10)
+	c := claimOne(t, s)
+	got := costOf(t, s, func() { effectPass(t, s, c) })
+	// Those of a lone pass; then the record is looked for, made and told of, looked for
+	// with the freeze, and looked for, ended and told of.
+	if got.statements > 11+7 {
+		t.Errorf("%d statements, want at most 18", got.statements)
+	}
+}
+
+// An IN of more than two values, in a query or in a check of the schema, makes a
+// table of its own each time that the statement runs.
+func TestAPassMakesNoTables(t *testing.T) {
+	t.Parallel()
+	s := openForCost(t)
+	putKeys(t, s, "c", 10)
+	effectPass(t, s, claimOne(t, s))
+	seen := statements(t, s)
+	if len(seen) < 15 {
+		t.Fatalf("only %d statements seen", len(seen))
+	}
+	for query := range seen {
+		for _, step := range program(t, s, query) {
+			if strings.HasPrefix(step, "OpenEphemeral") {
+				t.Errorf("a table is made by %s", query)
+			}
+		}
+	}
+}
+
 func TestPassesThatShareACommitShareItsCost(t *testing.T) {
 	t.Parallel()
 	const together = 16

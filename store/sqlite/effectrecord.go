@@ -21,6 +21,8 @@ type effectRow struct {
 	attempts int
 	action   string
 	since    *time.Time
+	// restorations says that a project of the file was once brought back from a copy.
+	restorations bool
 }
 
 // What is read of an effect: its record but for the UID of its resource, and the
@@ -50,16 +52,13 @@ func (t *tx) effect(resource int64, key string) (r effectRow, found bool, err er
 
 // heldEffect finds an effect of the resource that a live claim holds.
 func (t *tx) heldEffect(c *controller.Claim, key string) (r effectRow, found bool, err error) {
-	var token string
-	var expires time.Time
-	held, err := t.first("SELECT q.claim_token, q.claim_expires_at, "+effectRowFields+`
-		FROM queue q JOIN controllers l ON l.id = q.controller_id
-		LEFT JOIN effects e ON e.resource_id = q.resource_id AND e.effect_key = ?
-		WHERE q.resource_id = ? AND l.scope = ?`,
-		values(key, rowOf(c.Token), t.scope), append([]any{&token, &expires}, r.columns()...)...)
+	var h hold
+	held, err := t.first("SELECT "+holdColumns+", EXISTS (SELECT 1 FROM restorations), "+effectRowFields+`
+		FROM `+holdTables+" LEFT JOIN effects e ON e.resource_id = q.resource_id AND e.effect_key = ?"+holdWhere,
+		values(key, rowOf(c.Token), t.scope), append(append(h.columns(), &r.restorations), r.columns()...)...)
 	r.ResourceUID = c.Resource.Metadata.UID
 	if err == nil {
-		err = lost(c.Ref.String(), held, string(c.Token), token, expires, t.now)
+		err = h.check(c, held, t.now)
 	}
 	return r, r.seq != 0, err
 }

@@ -45,7 +45,7 @@ func (t *tx) reserveEffect(
 		return r, "", err
 	}
 	if !exists {
-		return t.newEffect(c, e)
+		return t.newEffect(c, e, row.restorations)
 	}
 	if differs := difference(row.EffectRecord, e); differs != "" {
 		return r, "", &controller.EffectConflictError{Ref: c.Ref, Key: e.Key, Differs: differs}
@@ -82,15 +82,24 @@ func firstAction(found controller.Reservation) controller.EffectAction {
 	return controller.ActionObserve
 }
 
-func (t *tx) newEffect(
-	c *controller.Claim, e controller.EffectReservation,
-) (controller.EffectRecord, controller.Reservation, error) {
+// looksFirst reports whether a new effect is looked for before it is applied.
+func (t *tx) looksFirst(e controller.EffectReservation, restorations bool) (bool, error) {
+	if e.Adopt || e.ObserveOnly || !restorations {
+		return e.Adopt || e.ObserveOnly, nil
+	}
 	restored, err := t.restoration()
+	return restored != nil, err
+}
+
+func (t *tx) newEffect(
+	c *controller.Claim, e controller.EffectReservation, restorations bool,
+) (controller.EffectRecord, controller.Reservation, error) {
+	found := controller.EffectNew
+	looksFirst, err := t.looksFirst(e, restorations)
 	if err != nil {
 		return controller.EffectRecord{}, "", err
 	}
-	found := controller.EffectNew
-	if e.Adopt || e.ObserveOnly || restored != nil {
+	if looksFirst {
 		found = controller.EffectOpen
 	}
 	r := controller.EffectRecord{

@@ -64,12 +64,18 @@ func (s *Store) Frozen(ctx context.Context) (*controller.Suspension, error) {
 	return read(ctx, s, "read freeze", func(t *tx) (*controller.Suspension, error) { return t.frozen() })
 }
 
+const freezeQuery = "SELECT freeze_json FROM freezes WHERE scope = ?"
+
 func (t *tx) frozen() (*controller.Suspension, error) {
 	var text json.RawMessage
-	found, err := t.first("SELECT freeze_json FROM freezes WHERE scope = ?", values(t.scope), &text)
-	if err != nil || !found {
+	_, err := t.first(freezeQuery, values(t.scope), &text)
+	if err != nil || text == nil {
 		return nil, err
 	}
+	return decodeFreeze(text)
+}
+
+func decodeFreeze(text json.RawMessage) (*controller.Suspension, error) {
 	f := &controller.Suspension{}
 	if err := json.Unmarshal(text, f); err != nil {
 		return nil, fmt.Errorf("read why the project is frozen: its row is damaged: %w", err)
@@ -79,14 +85,21 @@ func (t *tx) frozen() (*controller.Suspension, error) {
 
 // CheckApply is the last look before an effect is applied; see controller.Store.
 func (s *Store) CheckApply(ctx context.Context, c *controller.Claim) error {
-	frozen, err := read(ctx, s, "check claim", func(t *tx) (*controller.Suspension, error) {
-		if err := t.holds(c); err != nil {
+	text, err := read(ctx, s, "check claim", func(t *tx) (freeze json.RawMessage, err error) {
+		var h hold
+		found, err := t.first("SELECT "+holdColumns+", ("+freezeQuery+") FROM "+holdTables+holdWhere,
+			values(t.scope, rowOf(c.Token), t.scope), append(h.columns(), &freeze)...)
+		if err != nil {
 			return nil, err
 		}
-		return t.frozen()
+		return freeze, h.check(c, found, t.now)
 	})
-	if frozen != nil {
-		return &controller.FrozenError{Freeze: *frozen}
+	if err != nil || text == nil {
+		return err
 	}
-	return err
+	f, err := decodeFreeze(text)
+	if err != nil {
+		return err
+	}
+	return &controller.FrozenError{Freeze: *f}
 }

@@ -39,7 +39,7 @@ func isScan(step string) bool {
 	if !strings.HasPrefix(step, "SCAN ") {
 		return false
 	}
-	for _, allowed := range []string{"queue_claimed", "runs_claimed", "schema_info", "owners", "workers", "sqlite_master", "CONSTANT ROW"} {
+	for _, allowed := range []string{"queue_claimed", "runs_claimed", "schema_info", "owners", "workers", "restorations", "sqlite_master", "CONSTANT ROW"} {
 		if strings.Contains(step, allowed) {
 			return false
 		}
@@ -166,15 +166,29 @@ func statements(t *testing.T, s *Store) map[string]bool {
 // plan asks SQLite how it would run a query.
 func plan(t *testing.T, s *Store, query string) []string {
 	t.Helper()
-	var steps []string
 	var id, parent, unused int
 	var step string
+	return explained(t, s, "EXPLAIN QUERY PLAN "+query, &step, &id, &parent, &unused, &step)
+}
+
+// program asks SQLite for the instructions of a query.
+func program(t *testing.T, s *Store, query string) []string {
+	t.Helper()
+	var address int
+	var instruction string
+	return explained(t, s, "EXPLAIN "+query, &instruction, &address, &instruction)
+}
+
+// explained collects one column of an explanation.
+func explained(t *testing.T, s *Store, query string, column *string, dst ...any) []string {
+	t.Helper()
+	var steps []string
 	err := s.writer.do(t.Context(), func(c *conn) error {
 		steps = nil
-		return c.each("EXPLAIN QUERY PLAN "+query, nil, func() error {
-			steps = append(steps, step)
+		return c.each(query, nil, func() error {
+			steps = append(steps, *column)
 			return nil
-		}, &id, &parent, &unused, &step)
+		}, dst...)
 	})
 	if err != nil {
 		t.Fatalf("%v\n\tof %s", err, query)

@@ -1,5 +1,8 @@
 -- Every row belongs to the project in its scope, directly or through the
 -- resource that it hangs on. A claim is four columns that are set together.
+--
+-- The checks of what every pass writes have at most two values in an IN: for more
+-- SQLite makes a table, each time that it runs a statement.
 
 CREATE TABLE schema_info (
   singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
@@ -72,7 +75,7 @@ CREATE TABLE resources (
 CREATE TABLE queue (
   resource_id        INTEGER PRIMARY KEY REFERENCES resources (id) ON DELETE CASCADE,
   controller_id      INTEGER NOT NULL,
-  lane               INTEGER NOT NULL CHECK (lane IN (0, 1, 2)),
+  lane               INTEGER NOT NULL CHECK (lane BETWEEN 0 AND 2),
   available_at       INTEGER NOT NULL,
   held               INTEGER NOT NULL CHECK (held IN (0, 1)),
   consecutive_errors INTEGER NOT NULL CHECK (consecutive_errors >= 0),
@@ -105,7 +108,7 @@ CREATE TABLE effects (
   effect_key          TEXT NOT NULL,
   generation          INTEGER NOT NULL,
   kind                TEXT NOT NULL,
-  state               TEXT NOT NULL CHECK (state IN ('pending', 'applied', 'rejected', 'indeterminate')),
+  state               TEXT NOT NULL CHECK (state IN ('pending', 'indeterminate') OR state IN ('applied', 'rejected')),
   request_fingerprint TEXT NOT NULL,
   token               TEXT NOT NULL,
   external_ref        TEXT,
