@@ -296,3 +296,24 @@ func TestCommandLeavesNoBackgroundProcess(t *testing.T) {
 	r.want(result, runbundle.Completed, "", "")
 	gone(t, <-started)
 }
+
+// A host that cannot note a command must not start it, and says nothing of the
+// command by that: the run is interrupted, as by a host that stops.
+func TestACommandThatCannotBeNotedInterruptsTheRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.options.ProcessDir = filepath.Join(t.TempDir(), "processes")
+	if err := os.WriteFile(r.options.ProcessDir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(t.TempDir(), "mark")
+	c := sh(`echo >"$1"`, mark)
+	c.AllowFailure = true
+	result, b := r.run(flow(shell(c)))
+	if !result.Interrupted || result.ErrorCode != runbundle.CodeInterrupted || !strings.Contains(result.Error, r.options.ProcessDir) {
+		t.Errorf("result %+v", result)
+	}
+	if _, err := os.Stat(mark); err == nil || len(b.State.Steps) > 0 && b.State.Steps[0].Action != nil {
+		t.Errorf("the command was started, or a receipt of it left: %v, %+v", err, b.State.Steps)
+	}
+}

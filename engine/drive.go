@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"piworkflows/internal/procgroup"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
 )
@@ -83,11 +84,8 @@ func (r *Run) step(id string) (next string, end *ending) {
 	}
 	v := a.run()
 	r.tellUnsettled(a, v.err)
-	if s := r.stop(v.err); s != nil && s.order != toCancel {
-		if s.order == toPark {
-			awaitWork(v.err)
-		}
-		return "", r.stopped(v.err) // the attempt is left without an end
+	if end := r.cutOff(v.err); end != nil {
+		return "", end // the attempt is left without an end
 	}
 	if err := r.record(a, v); err != nil {
 		return "", failure(err)
@@ -137,6 +135,21 @@ func fatal(err error) bool {
 	var record *RecordError
 	var blocked *DecisionBlockedError
 	return errors.As(err, &unsettled) || errors.As(err, &record) || errors.As(err, &blocked)
+}
+
+// cutOff is the end of a run whose attempt came to nothing for a reason outside of it:
+// its host stops, or cannot start commands. A nil error, and any other, is none.
+func (r *Run) cutOff(err error) *ending {
+	if s := r.stop(err); s != nil && s.order != toCancel {
+		if s.order == toPark {
+			awaitWork(err)
+		}
+		return r.stopped(err)
+	}
+	if unnoted := (*procgroup.LedgerError)(nil); errors.As(err, &unnoted) {
+		return interruption(err)
+	}
+	return nil
 }
 
 // awaitWork keeps the bundle of a parked run as long as work of its last attempt

@@ -17,7 +17,8 @@ type ending struct {
 	waitingOn string
 	err       error // all else
 	code      string
-	// interrupted says that the host stopped; the run did not end by itself.
+	// interrupted says that the host stopped, or can do nothing for it; the run did not
+	// end by itself.
 	interrupted bool
 	// parked says that the run has no end yet and goes on elsewhere.
 	parked bool
@@ -36,12 +37,16 @@ func failure(err error) *ending {
 	return &ending{status: runbundle.Failed, err: err, code: codeOf(err, CodeNode)}
 }
 
+func interruption(err error) *ending {
+	return &ending{status: runbundle.Failed, err: err, code: runbundle.CodeInterrupted, interrupted: true}
+}
+
 // stopped is the end of a run that was told to end.
 func (r *Run) stopped(err error) *ending {
 	s := r.stop(err)
 	switch {
 	case s != nil && s.order == toInterrupt:
-		return &ending{status: runbundle.Failed, err: s, code: runbundle.CodeInterrupted, interrupted: true}
+		return interruption(s)
 	case s != nil && s.order == toPark:
 		return &ending{parked: true}
 	default:

@@ -51,7 +51,8 @@ type Options struct {
 	// RunsDir. Empty keeps nothing.
 	SpoolDir string
 	// ProcessDir is the folder in which the commands that are under way are noted, so
-	// that those of a process that was killed can be ended: see EndLeftovers. Empty
+	// that those of a process that was killed can be ended: see EndLeftovers. A run
+	// whose command cannot be noted, on a full disk for example, is interrupted. Empty
 	// notes none.
 	ProcessDir string
 	// SpoolBytes bounds what is kept of one attempt; spool.DefaultBytes by default.

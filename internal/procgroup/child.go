@@ -46,7 +46,7 @@ func start(spec Spec) (*child, error) {
 	}
 	if spec.Ledger != "" {
 		if c.note, err = openNote(spec.Ledger, marker); err != nil {
-			return nil, &StartError{Command: program(spec), Err: err}
+			return nil, err
 		}
 	}
 	if err := c.launch(); err != nil {

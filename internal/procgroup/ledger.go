@@ -30,6 +30,24 @@ const (
 	leftoverPause = 10 * time.Millisecond
 )
 
+// LedgerError says that a command was not started because it could not be noted: its
+// disk is full, say. It tells nothing of the command.
+type LedgerError struct {
+	// Ledger is the folder of the notes.
+	Ledger string
+	// Err is the reason.
+	Err error
+}
+
+// Error names the folder, the reason and the next step.
+func (e *LedgerError) Error() string {
+	return fmt.Sprintf("no command can be started, because none can be noted in %s: %v; free space there, or make it writable",
+		e.Ledger, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *LedgerError) Unwrap() error { return e.Err }
+
 // note is what is known of a command under way.
 type note struct {
 	// Owner is the process that runs it.
@@ -44,17 +62,21 @@ type note struct {
 
 var ourselves = sync.OnceValues(func() (Identity, error) { return Identify(os.Getpid()) })
 
-// openNote writes the note of a command that is about to start.
+// openNote writes the note of a command that is about to start, or returns a
+// *LedgerError.
 func openNote(dir, marker string) (*note, error) {
 	owner, err := ourselves()
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("note a command: %w", err)
-	}
 	n := &note{Owner: owner, Marker: marker, path: filepath.Join(dir, marker+noteSuffix)}
-	return n, n.write()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = n.write()
+	}
+	if err != nil {
+		return nil, &LedgerError{Ledger: dir, Err: err}
+	}
+	return n, nil
 }
 
 // started adds who the command is.
@@ -74,7 +96,7 @@ func (n *note) write() error {
 	}
 	if err != nil {
 		_ = os.Remove(n.path + ".new") // the old one, if there is one, stays
-		return fmt.Errorf("note a command: %w", err)
+		return fmt.Errorf("write its note: %w", err)
 	}
 	return nil
 }

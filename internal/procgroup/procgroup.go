@@ -109,7 +109,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 // When ctx ends first, the group gets SIGTERM, and SIGKILL after the grace time;
 // Run then returns what there is together with context.Cause(ctx). With a
 // context that has already ended nothing is started. A command that cannot be
-// started gives a [*StartError].
+// started gives a [*StartError], one that cannot be noted a [*LedgerError].
 func Run(ctx context.Context, spec Spec) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
