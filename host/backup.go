@@ -109,34 +109,59 @@ func orDefaults(c clock.Clock, log *slog.Logger) (clock.Clock, *slog.Logger) {
 }
 
 // settleRuns looks at the runs that had not ended when the copy was made. A host
-// begins a child run without a record anew; nobody can go on with another one.
+// begins a child run without a record anew; nobody can go on with another one. Those
+// in another folder of runs are for the hosts that have it.
 func (o RestoreOptions) settleRuns(ctx context.Context) (list []UnrecordedRun, err error) {
 	store, err := OpenStore(ctx, o.Paths, o.Clock, o.Logger)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	root, err := rootID(o.Runs)
+	if err != nil {
+		return nil, err
+	}
 	for _, status := range []runqueue.Status{runqueue.Running, runqueue.Parked} {
-		rows, err := store.Runs(ctx, runqueue.Query{Status: status, Limit: maxRestoredRuns})
-		if err != nil {
-			return list, err
-		}
-		for _, row := range rows {
-			if _, err := runbundle.ReadManifest(filepath.Join(o.Runs, row.RunID)); !unrecorded(err) {
-				continue
+		err := eachRun(ctx, store, runqueue.Query{Status: status}, func(row runqueue.Row) error {
+			_, err := runbundle.ReadManifest(filepath.Join(o.Runs, row.RunID))
+			if !unrecorded(err) || row.Root != "" && row.Root != root {
+				return nil
 			}
 			fate, err := settleRun(ctx, store, row)
-			if err != nil {
-				return list, err
+			if err == nil {
+				list = append(list, UnrecordedRun{row.RunID, row.Workflow, fate})
 			}
-			list = append(list, UnrecordedRun{row.RunID, row.Workflow, fate})
+			return err
+		})
+		if err != nil {
+			return list, err
 		}
 	}
 	return list, nil
 }
 
-// maxRestoredRuns bounds the runs of each state that are looked at, the newest.
-const maxRestoredRuns = 1000
+// eachRun calls f with every run that a query finds, page by page.
+func eachRun(ctx context.Context, store runqueue.Store, q runqueue.Query, f func(runqueue.Row) error) error {
+	q.Limit = runsPage
+	for {
+		page, err := store.Runs(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			if err := f(row); err != nil {
+				return err
+			}
+		}
+		if len(page) < q.Limit {
+			return nil
+		}
+		q.Before = page[len(page)-1].RunID
+	}
+}
+
+// runsPage is how many runs are read at once.
+const runsPage = 1000
 
 func settleRun(ctx context.Context, store runqueue.Store, row runqueue.Row) (RunFate, error) {
 	if row.ChildOf != "" {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/host"
@@ -28,8 +30,8 @@ func (w *world) restore(t *testing.T, file string) (host.Restoration, error) {
 }
 
 // A run that was under way when the copy was made and has no record here begins
-// anew if it is a child, and is ended if not; a copy of a project with a child run
-// comes to the same end.
+// anew if it is a child, and is ended if not, unless another folder of runs may have
+// it; a copy of a project with a child run comes to the same end.
 func TestRunsWithoutARecordAfterARestoration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newWork())
@@ -46,6 +48,7 @@ func TestRunsWithoutARecordAfterARestoration(t *testing.T) {
 	})
 	must(t, err)
 	w.park(t, "lost")
+	w.parkIn(t, "elsewhere", uuid.NewString())
 	file := w.backup(t)
 	must(t, w.store.Close())
 	r, err := w.restore(t, file)
@@ -59,6 +62,9 @@ func TestRunsWithoutARecordAfterARestoration(t *testing.T) {
 	}
 	w.reopened(t)
 	if row := w.row(t, "lost"); row.Status != runqueue.Failed || row.Error == "" {
+		t.Errorf("row %+v", row)
+	}
+	if row := w.row(t, "elsewhere"); row.Status != runqueue.Parked {
 		t.Errorf("row %+v", row)
 	}
 	w.once(t)

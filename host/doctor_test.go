@@ -242,8 +242,14 @@ func projectCases() map[host.FindingCode]doctorCase {
 // park leaves the row of a run that has no record.
 func (w *world) park(t *testing.T, runID string) {
 	t.Helper()
+	w.parkIn(t, runID, "")
+}
+
+// parkIn is park in another folder of runs.
+func (w *world) parkIn(t *testing.T, runID, root string) {
+	t.Helper()
 	c, err := w.store.Launch(t.Context(), runqueue.NewRun{
-		RunID: runID, Workflow: "work", Source: []byte("{}"), Digest: strings.Repeat("0", 64), Input: []byte("{}"),
+		RunID: runID, Workflow: "work", Source: []byte("{}"), Digest: strings.Repeat("0", 64), Input: []byte("{}"), Root: root,
 	}, lease.DefaultDuration)
 	must(t, err)
 	must(t, w.store.ParkRun(t.Context(), c, ""))

@@ -129,6 +129,9 @@ type Query struct {
 	Status Status
 	// Limit is 1 to 1000; zero is 100. The newest come first.
 	Limit int
+	// Before goes on after a page: only runs that are older than the one with this ID.
+	// A run that is not there any more has none.
+	Before string
 }
 
 // Store queues runs. Every operation is one transaction; writes that carry a

@@ -92,8 +92,10 @@ func (s *Store) Runs(ctx context.Context, q runqueue.Query) ([]runqueue.Row, err
 	return read(ctx, s, "list runs", func(t *tx) ([]runqueue.Row, error) {
 		var list []runqueue.Row
 		var row runqueue.Row
-		err := t.each(runQuery+" AND (?3 = '' OR r.status = ?3) ORDER BY r.seq DESC LIMIT ?4",
-			values(t.now, t.scope, string(q.Status), count), func() error {
+		err := t.each(runQuery+` AND (?3 = '' OR r.status = ?3)
+			AND (?5 = '' OR r.seq < (SELECT b.seq FROM workflow_run_queue b WHERE b.scope = ?2 AND b.run_id = ?5))
+			ORDER BY r.seq DESC LIMIT ?4`,
+			values(t.now, t.scope, string(q.Status), count, q.Before), func() error {
 				list = append(list, row)
 				return nil
 			}, runColumns(&row)...)

@@ -138,6 +138,10 @@ func runList(k *kit) {
 	}
 	equal(k, "all", list(runqueue.Query{}), "dcab")
 	equal(k, "running", list(runqueue.Query{Status: runqueue.Running, Limit: 2}), "ca")
+	equal(k, "before c", list(runqueue.Query{Before: "c"}), "ab")
+	equal(k, "running before d, which is not", list(runqueue.Query{Status: runqueue.Running, Limit: 1, Before: "d"}), "c")
+	equal(k, "before the oldest", list(runqueue.Query{Before: "b"}), "")
+	equal(k, "before one that never was", list(runqueue.Query{Before: "never"}), "")
 	_, err := k.Runs.Runs(k.Context(), runqueue.Query{Limit: 1001})
 	wantKind[*controller.LimitError](k, err)
 	_, err = k.Runs.Run(k.Context(), "never")
