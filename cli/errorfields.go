@@ -56,6 +56,7 @@ func errorFields(err error) fields {
 		field(func(e *canonical.Error) fields { return fields{"pointer": e.Pointer, "offset": e.Offset} }),
 		field(func(e *host.HeldError) fields { return fields{"lock": e.Lock, "holder": e.Holder} }),
 		field(func(e *host.ListenError) fields { return fields{"address": e.Addr} }),
+		field(func(e *host.InvalidAddressError) fields { return fields{"address": e.Addr} }),
 		field(func(e *host.UnguardedError) fields { return fields{"address": e.Addr} }),
 		field(func(e *host.DrainError) fields { return fields{"afterMs": e.After.Milliseconds()} }),
 		field(func(e *secret.LeakError) fields { return fields{"what": e.What} }),

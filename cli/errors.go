@@ -83,6 +83,7 @@ var codes = map[string]int{
 	"being_deleted":        exitConflict,
 	"host_running":         exitConflict,
 	"listen_unguarded":     exitUsage,
+	"invalid_address":      exitUsage,
 	"claim_lost":           exitConflict,
 	"effect_conflict":      exitConflict,
 	"effect_not_found":     exitNotFound,

@@ -73,6 +73,9 @@ func (a *App) hostCommand() *cobra.Command {
 			if f.drain <= 0 || f.drain > maxDrain {
 				return wrongUsage(cmd, "--drain %s is not between 1ns and %s", f.drain, maxDrain)
 			}
+			if err := (host.Listen{Addr: f.listen}).Check(cmd.Context()); err != nil {
+				return err
+			}
 			if f.token != "" && f.listen == "" {
 				return wrongUsage(cmd, "--listen-token is for --listen")
 			}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"piworkflows/clock"
@@ -61,6 +62,13 @@ func (d *detached) change(f func()) {
 	d.turn = make(chan struct{})
 }
 
+// running counts the runs that are under way.
+func (d *detached) running() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.active
+}
+
 // awaitIdle returns once no run is under way and none waits, or ctx ended.
 func (d *detached) awaitIdle(ctx context.Context) {
 	for {
@@ -96,8 +104,17 @@ func (d *detached) execute(ctx context.Context, claim *runqueue.Claim) {
 	case result.Parked:
 		log.InfoContext(ctx, "detached run", "state", "parked")
 	default:
-		log.InfoContext(ctx, "detached run", "state", string(result.Status), "error", result.Error)
+		log.LogAttrs(ctx, slog.LevelInfo, "detached run", endOf(result)...)
 	}
+}
+
+// endOf are the fields of a run that ended: an error only if it has one.
+func endOf(r engine.Result) []slog.Attr {
+	list := []slog.Attr{slog.String("state", string(r.Status))}
+	if r.Error != "" {
+		list = append(list, slog.String("error", r.Error))
+	}
+	return list
 }
 
 func (d *detached) outcome(ctx, held context.Context, s *solo) (engine.Result, error) {

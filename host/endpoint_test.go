@@ -186,7 +186,8 @@ func TestWhereAHostMayListen(t *testing.T) {
 	w := newWorld(t, newWork())
 	for addr, code := range map[string]string{
 		"0.0.0.0:0": "listen_unguarded", "[::]:0": "listen_unguarded", "192.0.2.1:80": "listen_unguarded",
-		"8080": "cannot_listen", taken.Addr().String(): "cannot_listen", "127.0.0.1:99999": "cannot_listen",
+		"8080": "invalid_address", "127.0.0.1:": "invalid_address", "127.0.0.1:99999": "invalid_address",
+		taken.Addr().String(): "cannot_listen",
 	} {
 		o := w.options()
 		o.Listen.Addr = addr

@@ -36,6 +36,7 @@ type Host struct {
 	sources  sources
 	sweeper  *sweeper
 	catalog  *Catalog
+	passes   *passCount
 	clock    clock.Clock
 	log      *slog.Logger
 	health   *health
@@ -83,8 +84,8 @@ func Join(ctx context.Context, o Options, store Store) (*Host, error) {
 }
 
 // New takes the host lock beside the store; a *HeldError says that another host
-// has it, for two seconds or more. It begins to listen, if it is to: a *ListenError
-// or *UnguardedError says why it cannot. The store stays the caller's to close,
+// has it, for two seconds or more. It begins to listen, if it is to: an *InvalidAddressError,
+// *ListenError or *UnguardedError says why it cannot. The store stays the caller's to close,
 // after the host.
 func New(ctx context.Context, o Options, store Store) (*Host, error) {
 	return newHost(ctx, o, store, func(ctx context.Context, o Options) (func() error, error) {
@@ -110,7 +111,8 @@ func newHost(
 	if err != nil {
 		return nil, err
 	}
-	manager, err := o.manager(store)
+	passes := &passCount{}
+	manager, err := o.manager(store, passes)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +135,7 @@ func newHost(
 	return &Host{
 		store:   store,
 		manager: manager,
+		passes:  passes,
 		runner: &runner{
 			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
 			log: o.Logger, records: o.observers(), runs: o.Runs, root: root, limit: o.ChildRuns, observe: o.Observe,

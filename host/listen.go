@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 
@@ -51,8 +50,37 @@ func (e *ListenError) Unwrap() error { return e.Err }
 // ErrorCode is the stable code of the error.
 func (*ListenError) ErrorCode() string { return "cannot_listen" }
 
+// InvalidAddressError refuses what is no address to listen on, whatever the machine.
+type InvalidAddressError struct{ Addr string }
+
+func (e *InvalidAddressError) Error() string {
+	return fmt.Sprintf("%.80q is no address to listen on: give HOST:PORT or :PORT, for example 127.0.0.1:8080", e.Addr)
+}
+
+// ErrorCode is the stable code of the error.
+func (*InvalidAddressError) ErrorCode() string { return "invalid_address" }
+
+// Check refuses, with an *InvalidAddressError, an Addr that is not HOST:PORT. It asks
+// nobody who the host is, and whether it can be listened there is seen by New.
+func (l Listen) Check(ctx context.Context) error {
+	if l.Addr == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(l.Addr)
+	if err != nil || port == "" {
+		return &InvalidAddressError{Addr: l.Addr}
+	}
+	if _, err := net.DefaultResolver.LookupPort(ctx, "tcp", port); err != nil {
+		return &InvalidAddressError{Addr: l.Addr}
+	}
+	return nil
+}
+
 // open checks who could reach the address, and begins to listen.
 func (l Listen) open(ctx context.Context) (net.Listener, error) {
+	if err := l.Check(ctx); err != nil {
+		return nil, err
+	}
 	addr, err := l.resolve()
 	if err != nil {
 		return nil, &ListenError{Addr: l.Addr, Err: err}
@@ -77,7 +105,7 @@ func (l Listen) open(ctx context.Context) (net.Listener, error) {
 func (l Listen) resolve() (*net.TCPAddr, error) {
 	host, port, err := net.SplitHostPort(l.Addr)
 	if err != nil {
-		return nil, errors.New("it is not HOST:PORT")
+		return nil, err //nolint:wrapcheck // open says what of
 	}
 	if host == "" {
 		host = loopback

@@ -109,14 +109,14 @@ func (o Options) check() error {
 	return nil
 }
 
-func (o Options) manager(store Store) (*controller.Manager, error) {
+func (o Options) manager(store Store, passes *passCount) (*controller.Manager, error) {
 	return controller.NewManager(controller.ManagerOptions{
 		Store:       store, // which it wraps by itself, with all that the store is able to do
 		Definitions: o.Catalog.definitions(),
 		Scheduler:   scheduler{o.Catalog, o.Clock},
 		Clock:       o.Clock,
 		Logger:      o.Logger,
-		Observer:    o.Observer,
+		Observer:    o.heard(passes),
 		Workers:     o.Workers,
 		Lease:       o.Lease,
 		Renewal:     o.Lease / renewals,
@@ -135,17 +135,18 @@ func (o Options) counted(store Store) (Options, http.Handler, error) {
 	if err != nil {
 		return o, nil, err
 	}
-	list := controller.Observers{m}
-	if o.Observer != nil {
-		list = append(list, o.Observer)
-	}
-	o.Observer = list
+	o.Observer = o.heard(m)
 	return o, series, nil
 }
 
 // observers hear what the host has to tell beside the manager.
 func (o Options) observers() controller.Observers {
-	list := controller.Observers{controller.Log(o.Logger)}
+	return o.heard(controller.Log(o.Logger))
+}
+
+// heard are an observer and the one of the caller, if there is one.
+func (o Options) heard(first controller.Observer) controller.Observers {
+	list := controller.Observers{first}
 	if o.Observer != nil {
 		list = append(list, o.Observer)
 	}

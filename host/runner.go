@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"piworkflows/clock"
@@ -47,6 +48,8 @@ type runner struct {
 	limit   int
 	lasts   time.Duration
 	observe func(RunEvent)
+	// active counts the runs that are under way.
+	active atomic.Int64
 	// endLeftovers ends the commands of processes that are dead.
 	endLeftovers func(context.Context)
 }
@@ -64,6 +67,8 @@ func (r *runner) run(ctx context.Context) {
 // execute brings one claimed row to its end. ctx ends when the host stops; the
 // claim is kept beyond that until the end is recorded.
 func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
+	r.active.Add(1)
+	defer r.active.Add(-1)
 	held, release := lease.Keep(context.WithoutCancel(ctx), lease.Renewal{
 		Clock: r.clock,
 		Every: r.lasts / renewals, Lasts: r.lasts,

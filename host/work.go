@@ -41,18 +41,32 @@ func (h *Host) work(ctx context.Context, more ...func(context.Context)) error {
 	go func() { ended <- h.together(ctx, more) }()
 	select {
 	case err := <-ended:
-		return err
+		if ctx.Err() == nil {
+			return err
+		}
+		ended <- err // it was quick to stop
 	case <-ctx.Done():
 	}
+	return h.stop(context.WithoutCancel(ctx), ended)
+}
+
+// stop waits for the end of the work, as long as a stop may take.
+func (h *Host) stop(ctx context.Context, ended <-chan error) error {
 	h.health.phase.Store(phaseStopping)
+	began := h.clock.Now()
+	h.log.InfoContext(ctx, "stopping", "drainMs", h.drain.Milliseconds(), "passes", h.passes.running(),
+		"childRuns", h.runner.active.Load(), "detachedRuns", h.detached.running())
 	limit := h.clock.NewTimer(h.drain)
 	defer limit.Stop()
 	select {
 	case err := <-ended:
+		h.log.InfoContext(ctx, "stopped", "tookMs", h.clock.Now().Sub(began).Milliseconds())
 		return err
 	case <-limit.C():
-		h.abandon(context.WithoutCancel(ctx))
-		return &DrainError{After: h.drain}
+		h.abandon(ctx)
+		err := &DrainError{After: h.drain}
+		h.log.ErrorContext(ctx, "not stopped in time", "error", err)
+		return err
 	}
 }
 
