@@ -61,23 +61,8 @@ func (a *App) hostCommand() *cobra.Command {
 		Args:              rangeArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.workers < 1 || f.workers > 1000 {
-				return wrongUsage(cmd, "--workers %d is not between 1 and 1000", f.workers)
-			}
-			if f.maxRuns < 1 || f.maxRuns > 1000 {
-				return wrongUsage(cmd, "--max-runs %d is not between 1 and 1000", f.maxRuns)
-			}
-			if f.logFormat != logLines && f.logFormat != logJSON {
-				return wrongUsage(cmd, "--log-format %.40q is neither lines nor json", f.logFormat)
-			}
-			if f.drain <= 0 || f.drain > maxDrain {
-				return wrongUsage(cmd, "--drain %s is not between 1ns and %s", f.drain, maxDrain)
-			}
-			if err := (host.Listen{Addr: f.listen}).Check(cmd.Context()); err != nil {
+			if err := f.check(cmd); err != nil {
 				return err
-			}
-			if f.token != "" && f.listen == "" {
-				return wrongUsage(cmd, "--listen-token is for --listen")
 			}
 			if err := f.keep.check(cmd); err != nil {
 				return err
@@ -101,6 +86,26 @@ func (a *App) hostCommand() *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(
 		[]cobra.Completion{logLines, logJSON}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// check refuses what is no host at all.
+func (f hostFlags) check(cmd *cobra.Command) error {
+	if f.workers < 1 || f.workers > 1000 {
+		return wrongUsage(cmd, "--workers %d is not between 1 and 1000", f.workers)
+	}
+	if f.maxRuns < 1 || f.maxRuns > 1000 {
+		return wrongUsage(cmd, "--max-runs %d is not between 1 and 1000", f.maxRuns)
+	}
+	if f.logFormat != logLines && f.logFormat != logJSON {
+		return wrongUsage(cmd, "--log-format %.40q is neither lines nor json", f.logFormat)
+	}
+	if f.drain <= 0 || f.drain > maxDrain {
+		return wrongUsage(cmd, "--drain %s is not between 1ns and %s", f.drain, maxDrain)
+	}
+	if f.token != "" && f.listen == "" {
+		return wrongUsage(cmd, "--listen-token is for --listen")
+	}
+	return host.Listen{Addr: f.listen}.Check(cmd.Context())
 }
 
 // maxDrain bounds how long a stop may take: supervisors lose their patience before.

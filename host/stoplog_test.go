@@ -16,7 +16,7 @@ import (
 // lingering asks for a child run, and its pass lasts until the host stops.
 func lingering(begun chan<- string) *controller.Definition {
 	return &controller.Definition{Name: "job", Reconcile: func(ctx context.Context, p *controller.Pass, r controller.Raw) (controller.RawResult, error) {
-		_, err := p.Workflows.Ensure(ctx, controller.WorkflowRequest{RequestKey: "work", Workflow: "work", Input: json.RawMessage(r.Spec)})
+		_, err := p.Workflows.Ensure(ctx, controller.WorkflowRequest{RequestKey: "work", Workflow: "work", Input: r.Spec})
 		if err != nil {
 			return controller.RawResult{}, err
 		}
