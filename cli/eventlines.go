@@ -64,7 +64,7 @@ var eventParts = []struct {
 	{"outcome", plainly}, {"state", plainly}, {"durationMs", lasting("took")}, {"reason", named("reason")},
 	{"requeueAfterMs", lasting("again in")}, {"effectKey", named("effect")}, {"requestKey", named("request")},
 	{"source", named("source")}, {"attempt", named("attempt")}, {"generation", named("generation")},
-	{"actor", named("by")}, {"externalRef", named("ref")}, {"note", plainly}, {"error", plainly},
+	{"actor", named("by")}, {"externalRef", named("ref")}, {"note", plainly}, {"code", named("code")}, {"error", plainly},
 }
 
 // eventDetail is a payload in short.

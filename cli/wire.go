@@ -104,12 +104,13 @@ type childLine struct {
 	State      controller.RunState `json:"state"`
 	Attempt    int                 `json:"attempt"`
 	Error      string              `json:"error,omitempty"`
+	Code       string              `json:"code,omitempty"`
 }
 
 func childrenOf(list []controller.ChildRun) []childLine {
 	lines := make([]childLine, len(list))
 	for i, c := range list {
-		lines[i] = childLine{c.RequestKey, c.RequestID, c.Workflow, c.RunID, c.State, c.Attempt, c.Error}
+		lines[i] = childLine{c.RequestKey, c.RequestID, c.Workflow, c.RunID, c.State, c.Attempt, c.Error, c.Code}
 	}
 	return lines
 }

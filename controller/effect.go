@@ -130,7 +130,8 @@ type ChildRun struct {
 	State            RunState `json:"state"`
 	Attempt          int      `json:"attempt"`
 	Error            string   `json:"error,omitempty"`
-	// Code says why the runtime, and not the run, made the request fail.
+	// Code says what the runtime, and not the run, did to the request: why it failed,
+	// or what keeps it.
 	Code string `json:"code,omitempty"`
 	// Interruptions counts the attempts that were cut off by something else than
 	// a host that stopped.
@@ -143,7 +144,7 @@ type ChildRun struct {
 	Output json.RawMessage `json:"output,omitempty"`
 }
 
-// The codes of child requests that the runtime made fail.
+// The codes of child requests that the runtime keeps, ends or made fail.
 const (
 	// CodeInterruptedTooOften: its attempts were cut off again and again; the run may
 	// be what kills its host.
@@ -151,7 +152,11 @@ const (
 	// CodeChildRateLimited: the attempt waits until StartsAt, because its controller
 	// asks for more child runs in an hour than its definition allows.
 	CodeChildRateLimited = "child_rate_limited"
-	// CodeCancelled: its resource is being deleted.
+	// CodeCancelling: it was told to end, for the reason in Error, and whoever runs it
+	// has not done so yet. It ends with CodeCancelled, unless it succeeds before.
+	CodeCancelling = "cancelling"
+	// CodeCancelled: its resource is being deleted, or its controller wanted it to end:
+	// see Workflows.CancelOthers. The key stays used: what is wanted anew needs another.
 	CodeCancelled = "cancelled"
 )
 

@@ -174,6 +174,10 @@ func TestExplain(t *testing.T) {
 		}, controller.StandingReady, []string{"no_host → person: host", "child_queued → host: view r", ready}},
 		{"a child running", func(s *controller.Situation) { child(s, controller.RunRunning) },
 			controller.StandingReady, []string{"child_running → host: view r", ready}},
+		{"a child that was told to end", func(s *controller.Situation) {
+			child(s, controller.RunRunning)
+			s.Children[0].Code = controller.CodeCancelling
+		}, controller.StandingReady, []string{"child_cancelling → host: view r", ready}},
 		{"a child waiting", func(s *controller.Situation) { child(s, controller.RunWaiting) },
 			controller.StandingReady, []string{"child_waiting → person: answer r", ready}},
 		{"a child interrupted", func(s *controller.Situation) { child(s, controller.RunInterrupted) },

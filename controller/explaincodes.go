@@ -26,6 +26,7 @@ const (
 	ReasonEffectPending    ReasonCode = "effect_pending"
 	ReasonChildWaiting     ReasonCode = "child_waiting"
 	ReasonChildInterrupted ReasonCode = "child_interrupted"
+	ReasonChildCancelling  ReasonCode = "child_cancelling"
 	ReasonChildRunning     ReasonCode = "child_running"
 	ReasonChildQueued      ReasonCode = "child_queued"
 	ReasonChildRateLimited ReasonCode = CodeChildRateLimited
@@ -56,8 +57,8 @@ func ReasonCodes() []ReasonCode {
 	return []ReasonCode{
 		ReasonNoDefinition, ReasonSuspended, ReasonNoHost, ReasonStalled, ReasonFrozen,
 		ReasonOwnerDead, ReasonPassRunning, ReasonPassesAbandoned, ReasonControllerFull, ReasonPassDue,
-		ReasonEffectInDoubt, ReasonEffectPending, ReasonChildWaiting, ReasonChildInterrupted, ReasonChildRunning, ReasonChildRateLimited,
-		ReasonChildQueued,
+		ReasonEffectInDoubt, ReasonEffectPending, ReasonChildWaiting, ReasonChildInterrupted, ReasonChildCancelling, ReasonChildRunning,
+		ReasonChildRateLimited, ReasonChildQueued,
 		ReasonBackoff, ReasonRetryDelay, ReasonPassDelayed,
 		ReasonOrphanFinalizer, ReasonHeldByFinalizer, ReasonHeldByEffect, ReasonHeldByChild, ReasonDeletionDue,
 		ReasonNeverObserved, ReasonOutdated, ReasonEffectRejected, ReasonNotReady, ReasonReadyUnknown, ReasonNoCondition, ReasonIsReady,

@@ -48,6 +48,10 @@ func (e *explaining) effect(r EffectRecord) {
 }
 
 func (e *explaining) child(c ChildRun) {
+	if c.Code == CodeCancelling {
+		e.add(ReasonChildCancelling, ActorHost, "view "+c.RunID, "child run %s was told to end%s", c.RunID, because(c.Error))
+		return
+	}
 	switch c.State {
 	case RunPending:
 		if c.StartsAt != nil && c.StartsAt.After(e.Now) && c.Code == CodeChildRateLimited {

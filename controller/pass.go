@@ -37,4 +37,12 @@ type Workflows interface {
 	// and one after an interrupted attempt queue an attempt. It returns at once
 	// with the state known now; the end of the run wakes the resource.
 	Ensure(ctx context.Context, r WorkflowRequest) (ChildRun, error)
+	// CancelOthers ends the child runs of the resource that nobody wants any more: all
+	// but the one that was asked for under the key keep; "" keeps none. The reason is
+	// for people, with a default of its own. What nobody runs has ended when it returns,
+	// as RunFailed with CodeCancelled; what a host runs is told to stop, is returned,
+	// and wakes the resource by its end, which is a success if it came first. A pass
+	// that must not have two runs at once settles until none is returned, and only
+	// then calls Ensure. To repeat it changes nothing.
+	CancelOthers(ctx context.Context, keep, reason string) (running []ChildRun, err error)
 }

@@ -126,6 +126,12 @@ func (s redacting) ReserveChild(ctx context.Context, c *Claim, r ChildReservatio
 	return s.Store.ReserveChild(ctx, c, r)
 }
 
+// CancelChildren implements Store.
+func (s redacting) CancelChildren(ctx context.Context, c *Claim, r ChildCancellation) (ChildrenCancelled, error) {
+	r.Reason = secret.Redact(r.Reason)
+	return s.Store.CancelChildren(ctx, c, r)
+}
+
 // FinishChild implements Store.
 func (s redacting) FinishChild(ctx context.Context, run *runqueue.Claim, o ChildOutcome) error {
 	o.Error, o.Output = secret.Redact(o.Error), secret.RedactJSON(o.Output)

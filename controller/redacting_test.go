@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -23,6 +24,29 @@ func TestAStoreThatRedactsCanDoWhatItsStoreCan(t *testing.T) {
 	}
 	if _, ok := controller.Redacting(struct{ controller.Store }{s}).(controller.FinishClaimer); ok {
 		t.Error("it can do what its store cannot")
+	}
+}
+
+func TestTheReasonOfACancellationHasNoSecretInIt(t *testing.T) {
+	const value = "hunter3-hunter3-hunter3"
+	t.Setenv("CANCEL_TOKEN", value)
+	token, err := secret.Parse("env:CANCEL_TOKEN")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := token.Resolve(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := newParent(t)
+	p.once(p.m)
+	p.wake()
+	p.once(p.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		_, err := pass.Workflows.CancelOthers(ctx, "", "not with "+value)
+		return controller.Settled(nothing), err
+	})))
+	children, err := p.store.Children(t.Context(), ref("k"))
+	if err != nil || len(children) != 1 || children[0].Error != "not with [redacted]" {
+		t.Errorf("children %+v, %v", children, err)
 	}
 }
 

@@ -115,6 +115,11 @@ type Store interface {
 	// written together. The version is compared with the one given, and the new
 	// one returned. A request whose attempts were cut off too often fails instead.
 	ReserveChild(ctx context.Context, c *Claim, r ChildReservation) (ChildRun, ChildReserved, error)
+	// CancelChildren ends the child requests of a resource that nobody wants any more
+	// and that nobody runs, and asks for the end of the runs of the others, once. The
+	// version is compared if something is written, and the new one returned: the pass
+	// knows of these ends, so they are no conflict for it, and wake nothing.
+	CancelChildren(ctx context.Context, c *Claim, r ChildCancellation) (ChildrenCancelled, error)
 	// StartChild marks the attempt of a claimed run row as running, unless a
 	// newer state is recorded.
 	StartChild(ctx context.Context, run *runqueue.Claim) error
@@ -471,6 +476,27 @@ type ChildReserved struct {
 	// Version is the resource version that the pass goes on with.
 	Version int64
 	// WorkflowRun is the pointer in the status now.
+	WorkflowRun *WorkflowRun
+}
+
+// ChildCancellation asks for the end of child requests.
+type ChildCancellation struct {
+	// Keep is the key of the request that goes on; empty keeps none.
+	Keep string
+	// Reason is for people; it is cut at MaxError.
+	Reason string
+	// Version is the resource version that the pass holds.
+	Version int64
+}
+
+// ChildrenCancelled is what CancelChildren found and did.
+type ChildrenCancelled struct {
+	// Children are the requests that had not ended, but for the one that is kept, in
+	// the order of their keys and as they are now: RunFailed with CodeCancelled, or with
+	// CodeCancelling as long as a process has the run.
+	Children []ChildRun
+	// Version and WorkflowRun are as in ChildReserved.
+	Version     int64
 	WorkflowRun *WorkflowRun
 }
 

@@ -85,6 +85,41 @@ func (r *ChildReservation) over(c ChildRun) bool {
 	return c.RequestKey == r.RequestKey && (c.State == RunSucceeded || c.State == RunFailed || c.State == RunWaiting)
 }
 
+// notWanted is the reason of a cancellation that the author did not give.
+const notWanted = "its resource asks for something else now"
+
+// CancelOthers implements Workflows.
+func (s *workflows) CancelOthers(ctx context.Context, keep, reason string) ([]ChildRun, error) {
+	ctx, leave, err := s.enter(ctx, s.pass)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if keep != "" {
+		if err := ValidateKey("request key", keep); err != nil {
+			return nil, fmt.Errorf("cancel child runs: %w", err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done, err := s.o.Store.CancelChildren(ctx, s.claim, ChildCancellation{
+		Keep: keep, Reason: cmp.Or(reason, notWanted), Version: s.resource.Metadata.ResourceVersion,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.resource.Metadata.ResourceVersion, s.resource.Status.WorkflowRun = done.Version, done.WorkflowRun
+	var running []ChildRun
+	for _, c := range done.Children {
+		if c.State.Final() {
+			s.observeChild(c)
+		} else {
+			running = append(running, c)
+		}
+	}
+	return running, nil
+}
+
 // reserve goes on with the version that the reservation made: the pointer to
 // the run is a write of this pass, no conflict with it.
 func (s *workflows) reserve(ctx context.Context, r ChildReservation) (ChildRun, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -283,6 +284,133 @@ func TestEnsureWorkflowRefuses(t *testing.T) {
 			p.expectQueue("k", controller.QueueDelayed, time.Second, 1)
 		})
 	}
+}
+
+// changing is a controller that asks for one child, which depends on the spec, and
+// waits for the end of the one before.
+func (p *parent) changing(heard *witness) *controller.Manager {
+	return p.manager(func(o *controller.ManagerOptions) {
+		heard.watch(o)
+		o.Scheduler = p.scheduler
+	},
+		define(func(ctx context.Context, pass *controller.Pass, r controller.Raw) (controller.RawResult, error) {
+			key := "verify:" + string(r.Spec)
+			before, err := pass.Workflows.CancelOthers(ctx, key, "")
+			if err != nil || len(before) > 0 {
+				return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(`"waits"`)}), err
+			}
+			p.child, p.err = pass.Workflows.Ensure(ctx, controller.WorkflowRequest{RequestKey: key, Workflow: "w"})
+			return controller.Settled(controller.Patch[json.RawMessage]{ControllerStatus: text(`"` + string(p.child.State) + `"`)}), p.err
+		}))
+}
+
+// startRun has a host claim the run that waits, and start it.
+func (p *parent) startRun(runID string) *runqueue.Claim {
+	p.t.Helper()
+	c, err := p.store.ClaimRun(p.t.Context(), runqueue.ClaimQuery{}, lease.DefaultDuration)
+	if err != nil || c == nil || c.Row.RunID != runID {
+		p.t.Fatalf("ClaimRun = %+v, %v; want %s", c, err, runID)
+	}
+	if err := p.store.StartChild(p.t.Context(), c); err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
+func (p *parent) wantStatus(want string) {
+	p.t.Helper()
+	if got := string(p.get("k").Status.ControllerStatus); got != `"`+want+`"` {
+		p.t.Errorf("controller status %s, want %q", got, want)
+	}
+	p.expectQueue("k", controller.QueueNone, 0, 0)
+}
+
+func TestAChildThatIsNotWantedAnyMoreEndsBeforeTheNextBegins(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	m := p.changing(&witness{})
+	p.once(m)
+	run := p.startRun("w-1")
+	p.put("k", `2`)
+	p.once(m)
+	p.wantStatus("waits")
+	row, err := p.store.Run(t.Context(), "w-1")
+	if err != nil || row.CancelReason != "its resource asks for something else now" {
+		t.Errorf("run %+v, %v", row, err)
+	}
+	p.wake() // asked again, it waits as before
+	p.once(m)
+	p.wantStatus("waits")
+	if err := p.store.FinishChild(t.Context(), run, controller.ChildOutcome{State: controller.RunInterrupted}); err != nil {
+		t.Fatal(err)
+	}
+	p.once(m)
+	p.wantStatus("pending")
+	children, err := p.store.Children(t.Context(), ref("k"))
+	if err != nil || len(children) != 2 || children[0].State != controller.RunFailed || children[0].Code != controller.CodeCancelled {
+		t.Errorf("children %+v, %v", children, err)
+	}
+}
+
+// What nobody runs ends in the pass, which goes on with the next one.
+func TestAChildThatNobodyRunsEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	heard := &witness{}
+	m := p.changing(heard)
+	p.once(m)
+	p.put("k", `2`)
+	p.once(m)
+	p.wantStatus("pending")
+	if !slices.ContainsFunc(heard.list, func(r controller.Record) bool {
+		c, ok := r.(controller.ChildChanged)
+		return ok && c.State == controller.RunFailed && c.Err == "its resource asks for something else now"
+	}) {
+		t.Errorf("heard %+v", heard.list)
+	}
+	if p.child.RunID != "w-2" || p.get("k").Status.WorkflowRun.RunID != "w-2" {
+		t.Errorf("child %+v", p.child)
+	}
+	p.startRun("w-2") // and the other one is not there to be claimed
+	p.put("k", `1`)   // its key stays used
+	p.once(m)
+	p.wantStatus("waits")
+}
+
+func TestAChangeBeforeACancellationIsAConflict(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	m := p.changing(&witness{})
+	p.once(m)
+	p.put("k", `2`)
+	changed := false
+	p.store.Hook(func(op string) error {
+		if op == "CancelChildren" && !changed {
+			changed = true
+			p.put("k", `1`) // wants the child after all
+		}
+		return nil
+	}, nil)
+	p.once(m)
+	p.lastEvent("k", controller.EventConflict)
+	p.once(m)
+	p.wantStatus("pending")
+	if p.child.RunID != "w-1" || p.child.Attempt != 1 {
+		t.Errorf("child %+v", p.child)
+	}
+}
+
+func TestCancelOthersRefusesAKeyThatNoChildCanHave(t *testing.T) {
+	t.Parallel()
+	p := newParent(t)
+	m := p.manager(nil, define(func(ctx context.Context, pass *controller.Pass, _ controller.Raw) (controller.RawResult, error) {
+		_, err := pass.Workflows.CancelOthers(ctx, strings.Repeat("k", controller.MaxKey+1), "")
+		if _, ok := errors.AsType[*controller.NameError](err); !ok {
+			t.Errorf("CancelOthers = %v", err)
+		}
+		return controller.Settled(nothing), nil
+	}))
+	p.once(m)
 }
 
 func TestEnsureWorkflowNeedsAScheduler(t *testing.T) {

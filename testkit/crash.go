@@ -12,12 +12,13 @@ type Step string
 const (
 	// StepClaim is the claim of a key. Before it there is nothing to interrupt, so
 	// only a Crash with After meets it.
-	StepClaim         Step = "claim"
-	StepReserveEffect Step = "reserve effect"
-	StepCheckApply    Step = "check apply"
-	StepFinishEffect  Step = "finish effect"
-	StepReserveChild  Step = "reserve child"
-	StepFinish        Step = "finish"
+	StepClaim          Step = "claim"
+	StepReserveEffect  Step = "reserve effect"
+	StepCheckApply     Step = "check apply"
+	StepFinishEffect   Step = "finish effect"
+	StepCancelChildren Step = "cancel children"
+	StepReserveChild   Step = "reserve child"
+	StepFinish         Step = "finish"
 )
 
 // Crash is one death of the process that runs the passes. The next pass runs in

@@ -152,6 +152,16 @@ func (p *process) ReserveChild(
 	return child, done, err
 }
 
+// CancelChildren implements controller.Store.
+func (p *process) CancelChildren(
+	ctx context.Context, c *controller.Claim, r controller.ChildCancellation,
+) (controller.ChildrenCancelled, error) {
+	return through(p, StepCancelChildren, func() (controller.ChildrenCancelled, error) { return p.Store.CancelChildren(ctx, c, r) },
+		func(done controller.ChildrenCancelled) string {
+			return fmt.Sprintf("of %s: %d had not ended", c.Ref.Key, len(done.Children))
+		})
+}
+
 // Finish implements controller.Store.
 func (p *process) Finish(ctx context.Context, c *controller.Claim, f controller.Finish) (controller.Finished, error) {
 	return through(p, StepFinish, func() (controller.Finished, error) { return p.Store.Finish(ctx, c, f) },

@@ -2,61 +2,125 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
+	"slices"
 
 	"piworkflows/controller"
+	"piworkflows/internal/limit"
 	"piworkflows/runqueue"
 )
 
 // parentGoes is why the children of a resource are cancelled that is to go.
 const parentGoes = "its resource is being deleted"
 
-// cancelChildren ends the children of a resource that nobody runs, also those
-// that would begin again, and asks for the end of the others.
-func (t *tx) cancelChildren(of record) error {
-	var open []controller.ChildRun
+// CancelChildren ends children that are not wanted any more; see controller.Store.
+func (s *Store) CancelChildren(
+	ctx context.Context, c *controller.Claim, r controller.ChildCancellation,
+) (controller.ChildrenCancelled, error) {
+	r.Reason = limit.Text(r.Reason, controller.MaxError)
+	return write(ctx, s, "cancel children", func(t *tx) (controller.ChildrenCancelled, error) { return t.cancelOthers(c, r) })
+}
+
+func (t *tx) cancelOthers(c *controller.Claim, r controller.ChildCancellation) (controller.ChildrenCancelled, error) {
+	h, err := t.live(c)
+	if err != nil {
+		return controller.ChildrenCancelled{}, err
+	}
+	others, err := t.openChildren(h.uid, r.Keep)
+	if err != nil {
+		return controller.ChildrenCancelled{}, err
+	}
+	done := controller.ChildrenCancelled{Children: others, Version: r.Version}
+	if slices.ContainsFunc(others, uncancelled) {
+		if !h.current(r.Version) {
+			return done, &controller.ConflictError{Ref: h.Ref, Expected: r.Version, Current: h.version}
+		}
+		if err := t.cancelEach(h.Ref, others, r.Reason); err != nil {
+			return done, err
+		}
+		if h.record, err = t.existing(h.Ref); err != nil {
+			return done, err
+		}
+		done.Version = h.version
+	}
+	done.WorkflowRun, err = h.pointer()
+	return done, err
+}
+
+// cancelChildren cancels all children of a resource.
+func (t *tx) cancelChildren(of record, reason string) error {
+	open, err := t.openChildren(of.uid, "")
+	if err != nil {
+		return err
+	}
+	return t.cancelEach(of.Ref, open, reason)
+}
+
+// openChildren reads the requests of a resource that have not ended, also those
+// that would begin again, but for the one with the key keep.
+func (t *tx) openChildren(uid, keep string) (open []controller.ChildRun, err error) {
 	var child controller.ChildRun
-	err := t.each(childQuery+` WHERE resource_uid = ? AND state IN ('pending', 'running', 'waiting', 'interrupted')
-		ORDER BY request_key`, values(of.uid), func() error {
+	err = t.each(childQuery+` WHERE resource_uid = ? AND request_key <> ?
+			AND state IN ('pending', 'running', 'waiting', 'interrupted')
+		ORDER BY request_key`, values(uid, keep), func() error {
 		open = append(open, child)
 		return nil
 	}, childColumns(&child)...)
-	for _, child := range open {
-		if err == nil {
-			err = t.cancelChild(child)
-		}
-	}
-	return err
+	return open, err
 }
 
-func (t *tx) cancelChild(child controller.ChildRun) error {
-	ended := child.State == controller.RunInterrupted
-	if !ended {
+// uncancelled reports whether nobody has told the child to end yet.
+func uncancelled(child controller.ChildRun) bool { return child.Code != controller.CodeCancelling }
+
+// cancelEach ends those of the children that nobody runs, asks for the end of the
+// others, once, and leaves in the list how they are then.
+func (t *tx) cancelEach(of controller.Ref, children []controller.ChildRun, reason string) error {
+	for i, child := range children {
+		if !uncancelled(child) {
+			continue
+		}
 		var err error
-		if ended, err = t.cancelRun(child.RunID); err != nil {
+		if children[i], err = t.cancelChild(of, child, reason); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func (t *tx) cancelChild(of controller.Ref, from controller.ChildRun, reason string) (controller.ChildRun, error) {
+	child := from
+	child.Error = reason
+	ended := child.State == controller.RunInterrupted
 	if !ended {
-		return nil
+		var err error
+		if ended, err = t.cancelRun(child.RunID, reason); err != nil {
+			return child, err
+		}
 	}
-	from := child
-	child.State, child.Code, child.Error, child.StartsAt = controller.RunFailed, controller.CodeCancelled, parentGoes, nil
+	if !ended {
+		child.Code = controller.CodeCancelling // the resource does not show it: its version stays
+		if err := t.saveChild(from, child); err != nil {
+			return child, err
+		}
+		return child, t.tellChild(of, controller.EventWorkflowStateChanged, child)
+	}
+	child.State, child.Code, child.StartsAt = controller.RunFailed, controller.CodeCancelled, nil
 	_, err := t.changeChild(from, child)
-	return err
+	return child, err
 }
 
 // cancelRun reports whether the run is over. One that is in the hands of a process
 // is left to it: that has to stop what it started. If the process is gone, the next
 // host does.
-func (t *tx) cancelRun(runID string) (ended bool, err error) {
+func (t *tx) cancelRun(runID, reason string) (ended bool, err error) {
 	err = t.exec(`UPDATE workflow_run_queue SET status = 'cancelled', error = ?, input_json = NULL, updated_at = ?
 		WHERE scope = ? AND run_id = ? AND claim_token IS NULL AND status IN ('queued', 'done')`,
-		parentGoes, t.now, t.scope, runID)
+		reason, t.now, t.scope, runID)
 	if err != nil || t.changed() > 0 {
 		return err == nil, err
 	}
 	return false, t.exec(`UPDATE workflow_run_queue SET cancel_reason = ?, updated_at = ?
-		WHERE scope = ? AND run_id = ? AND status IN ('queued', 'running')`, parentGoes, t.now, t.scope, runID)
+		WHERE scope = ? AND run_id = ? AND status IN ('queued', 'running')`, reason, t.now, t.scope, runID)
 }
 
 // cancelled turns the end of a run that was to be cancelled, and did not succeed

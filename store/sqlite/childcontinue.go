@@ -35,7 +35,7 @@ func (t *tx) giveBackChild(continuation runqueue.Row) error {
 	from := child
 	child.RunID, child.State = continuation.ContinuationOf, controller.RunWaiting
 	if cancelled(continuation, &child) {
-		if _, err := t.cancelRun(child.RunID); err != nil {
+		if _, err := t.cancelRun(child.RunID, continuation.CancelReason); err != nil {
 			return err
 		}
 	}

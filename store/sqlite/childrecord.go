@@ -80,16 +80,21 @@ func (r *record) pointsAt(run controller.ChildRun) (bool, error) {
 	return bytes.Equal(text, r.run), err
 }
 
+// pointer is what the resource shows of its current child; nil without one.
+func (r *record) pointer() (run *controller.WorkflowRun, err error) {
+	if r.run == nil {
+		return nil, nil //nolint:nilnil // that there is none is no error
+	}
+	if err := json.Unmarshal(r.run, &run); err != nil {
+		return nil, fmt.Errorf("read status.workflowRun of %s: %w", r.Ref, err)
+	}
+	return run, nil
+}
+
 // shows reports whether the resource points to the request, in whatever state.
 func (r *record) shows(requestID string) (bool, error) {
-	if r.run == nil {
-		return false, nil
-	}
-	var run controller.WorkflowRun
-	if err := json.Unmarshal(r.run, &run); err != nil {
-		return false, fmt.Errorf("read status.workflowRun of %s: %w", r.Ref, err)
-	}
-	return run.RequestID == requestID, nil
+	run, err := r.pointer()
+	return run != nil && run.RequestID == requestID, err
 }
 
 // point lets the resource show a child. Passes must have seen only its end: see

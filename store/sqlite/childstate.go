@@ -23,7 +23,10 @@ func (s *Store) StartChild(ctx context.Context, run *runqueue.Claim) error {
 			return err
 		}
 		from := child
-		child.State, child.StartsAt, child.Code = controller.RunRunning, nil, ""
+		child.State, child.StartsAt = controller.RunRunning, nil
+		if uncancelled(child) {
+			child.Code = ""
+		}
 		_, err = t.changeChild(from, child)
 		return err
 	})

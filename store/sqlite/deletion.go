@@ -94,7 +94,7 @@ func (t *tx) markDeleted(r *record, actor string) error {
 	if err := t.tell(r.Ref, controller.EventDeletionRequested, actorPayload{Actor: actor}); err != nil {
 		return err
 	}
-	if err := t.cancelChildren(*r); err != nil {
+	if err := t.cancelChildren(*r, parentGoes); err != nil {
 		return err
 	}
 	*r, err = t.existing(r.Ref) // which may show a child that ended

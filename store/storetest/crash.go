@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -211,7 +212,7 @@ func (k *kit) takeOver() {
 	_, err := k.Store.Unfreeze(k.Context(), "ada", "")
 	k.must(err)
 	k.Advance(2 * lasts)
-	for _, row := range k.picture().Runs {
+	for _, row := range slices.Backward(k.picture().Runs) { // the newest are first, and claimed last
 		if row.ChildOf != "" && !row.Status.Final() && row.Status != runqueue.Parked {
 			c := k.claimRun(row.RunID)
 			k.finishChild(c, controller.RunSucceeded)

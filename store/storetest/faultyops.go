@@ -245,6 +245,13 @@ func (s *Faulty) ReserveChild(
 	return got, found, err
 }
 
+// CancelChildren passes through.
+func (s *Faulty) CancelChildren(
+	ctx context.Context, c *controller.Claim, r controller.ChildCancellation,
+) (controller.ChildrenCancelled, error) {
+	return through(s, "CancelChildren", func() (controller.ChildrenCancelled, error) { return s.inner.CancelChildren(ctx, c, r) })
+}
+
 // StartChild passes through.
 func (s *Faulty) StartChild(ctx context.Context, run *runqueue.Claim) error {
 	return passing(s, "StartChild", func() error { return s.inner.StartChild(ctx, run) })

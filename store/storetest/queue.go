@@ -300,6 +300,10 @@ func (k *kit) passWrites(c *controller.Claim) map[string]func(ctx context.Contex
 			_, _, err := k.Store.ReserveChild(ctx, c, childReservation(c, "late", "late"))
 			return err
 		},
+		"CancelChildren": func(ctx context.Context) error {
+			_, err := k.Store.CancelChildren(ctx, c, cancellation(c, ""))
+			return err
+		},
 	}
 }
 

@@ -70,7 +70,7 @@ func tests() []test {
 	for _, group := range [][]test{
 		resourceTests, listTests, queueTests, attentionTests, waitTests, finishTests, nextTests,
 		deletionTests, effectTests, attemptTests, verdictTests, restoredTests, definitionTests, noticeTests,
-		childTests, childContinuationTests, runTests, lifeTests, detachedTests, workersTests,
+		childTests, childCancelTests, childContinuationTests, runTests, lifeTests, detachedTests, workersTests,
 		eventTests, changeTests, pruneTests, sourceTests, peerTests, crowdTests,
 	} {
 		all = append(all, group...)

@@ -133,7 +133,12 @@ var story = []storyStep{
 	})},
 	{name: "put a parent", act: puts("c", `{}`), again: true},
 	{name: "claim a parent", act: claims("c")},
+	{name: "reserve a child that is not wanted", act: asks("c", "q", "run-7")},
+	{name: "reserve another that is not", act: asks("c", "p", "run-8")},
+	{name: "claim a run that is not wanted", act: claimsRun("run-7")},
 	{name: "reserve a child to cancel", act: asks("c", "r", "run-6")},
+	{name: "cancel what is not wanted", act: cancels("c", "r")},
+	{name: "end what is not wanted", act: ends("run-7", controller.RunFailed)},
 	{name: "hold a deletion", act: finishes("c", func(c *controller.Claim) controller.Finish {
 		w := write(c, "busy")
 		w.Finalizers = []string{"cleanup"}
@@ -262,6 +267,17 @@ func asks(key, request, runID string) act {
 		c := a.claims[key]
 		_, done, err := a.store.ReserveChild(ctx, c, childReservation(c, request, runID))
 		c.Resource.Metadata.ResourceVersion = done.Version
+		return err
+	}
+}
+
+func cancels(key, keep string) act {
+	return func(ctx context.Context, a *actor) error {
+		c := a.claims[key]
+		done, err := a.store.CancelChildren(ctx, c, cancellation(c, keep))
+		if err == nil {
+			c.Resource.Metadata.ResourceVersion = done.Version
+		}
 		return err
 	}
 }

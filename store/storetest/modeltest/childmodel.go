@@ -92,25 +92,60 @@ func (m *machine) child(r *modelRun) *modelChild {
 	return nil
 }
 
+// over reports whether the request has ended for good.
+func (c *modelChild) over() bool {
+	return c.state == controller.RunSucceeded || c.state == controller.RunFailed
+}
+
+// held reports whether the run of the child is, or was, in somebody's hands.
+func (c *modelChild) held() bool {
+	return (c.state == controller.RunPending || c.state == controller.RunRunning) && c.run.claim != nil
+}
+
 // cancelChildren ends the children of a key that nobody runs, and asks for the end
-// of the others.
-func (k *modelKey) cancelChildren() {
+// of the others, all but one.
+func (k *modelKey) cancelChildren(keep string) {
 	for request, c := range k.children {
-		switch c.state {
-		case controller.RunSucceeded, controller.RunFailed:
-			continue
-		case controller.RunPending, controller.RunRunning:
-			if c.run.claim != nil {
-				c.run.cancelled = true
-				continue
-			}
+		switch {
+		case c.over() || request == keep:
+		case c.held():
+			c.run.cancelled = true
 		default:
-		}
-		c.state, c.run.ended = controller.RunFailed, true
-		if k.shown == request {
-			k.change()
+			c.state, c.run.ended = controller.RunFailed, true
+			if k.shown == request {
+				k.change()
+			}
 		}
 	}
+}
+
+// cancelOthers cancels the children that a pass wants no more.
+func (m *machine) cancelOthers(t *rapid.T) {
+	c, keep := m.drawClaim(t), rapid.SampledFrom(append([]string{""}, modelRequests...)).Draw(t, "keep")
+	version := c.Resource.Metadata.ResourceVersion
+	done, err := m.store(t).CancelChildren(t.Context(), c.Claim, controller.ChildCancellation{Keep: keep, Reason: "why", Version: version})
+	if !m.holding(t, c, err) {
+		return
+	}
+	k := m.keys[c.Ref.Key]
+	others, writes := 0, false
+	for request, child := range k.children {
+		if request != keep && !child.over() {
+			others++
+			writes = writes || !child.held() || !child.run.cancelled
+		}
+	}
+	if !wants[*controller.ConflictError](t, err, writes && !k.current(version)) {
+		return
+	}
+	k.cancelChildren(keep)
+	if writes {
+		version = k.version
+	}
+	if len(done.Children) != others || done.Version != version {
+		t.Fatalf("cancelled %+v; want %d children and version %d", done, others, version)
+	}
+	c.Resource.Metadata.ResourceVersion = done.Version
 }
 
 func (m *machine) running(r *modelRun) bool { return r.claim != nil && r.expires > m.now }
@@ -229,7 +264,8 @@ func (m *machine) checkChildren(ctx context.Context, t *rapid.T, key string, k *
 		t.Fatalf("%s has children %+v, %v; want %d", key, list, err, len(k.children))
 	}
 	for _, c := range list {
-		if want := k.children[c.RequestKey]; c.State != want.state || c.Attempt != want.attempt || c.RunID != want.run.id {
+		if want := k.children[c.RequestKey]; c.State != want.state || c.Attempt != want.attempt || c.RunID != want.run.id ||
+			(c.Code == controller.CodeCancelling) != (want.held() && want.run.cancelled) {
 			t.Fatalf("child %s of %s is %+v, want %+v", c.RequestKey, key, c, want)
 		}
 	}

@@ -108,7 +108,7 @@ func (m *machine) delete(t *rapid.T) {
 	if !k.deleting {
 		k.deleting = true
 		k.change()
-		k.cancelChildren()
+		k.cancelChildren("")
 	}
 	if gone := !m.held(k) && k.deletable(); gone != done.Deleted {
 		t.Fatalf("delete %s: %v, want %v", key, done.Deleted, gone)

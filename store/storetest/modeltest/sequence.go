@@ -92,7 +92,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"reserve effect": m.reserveEffect, "reserve effect again": m.reserveEffect,
 		"finish effect": m.finishEffect, "finish effect again": m.finishEffect, "finish effect more": m.finishEffect,
 		"check apply": m.checkApply, "resolve": m.resolve, "freeze": m.freeze, "unfreeze": m.unfreeze, "prune": m.prune,
-		"reserve child": m.reserveChild, "claim run": m.claimRun, "claim run again": m.claimRun,
+		"reserve child": m.reserveChild, "cancel children": m.cancelOthers, "claim run": m.claimRun, "claim run again": m.claimRun,
 		"answer child": m.answerChild, "answer child again": m.answerChild, "abandon child": m.abandonChild,
 		"start child": m.startChild, "finish child": m.finishChild, "renew run": m.renewRun,
 	}
