@@ -87,6 +87,18 @@ func (c *Child) Claim() *runqueue.Claim { return c.claim }
 // Row is the run as it was claimed.
 func (c *Child) Row() runqueue.Row { return c.claim.Row }
 
+// Cancelled says why the run is to end, because its resource is being deleted or its
+// controller called CancelOthers; "" if it may go on. A host stops such a run at once;
+// here the test ends it, with Fail.
+func (c *Child) Cancelled() (reason string) {
+	c.kit.t.Helper()
+	row, err := c.kit.store.Run(c.kit.t.Context(), c.claim.Row.RunID)
+	if err != nil {
+		c.kit.t.Fatalf("look at child run %s: %v", c.claim.Row.RunID, err)
+	}
+	return row.CancelReason
+}
+
 // Input decodes the input of the run.
 func (c *Child) Input(into any) {
 	c.kit.t.Helper()

@@ -69,6 +69,54 @@ func TestTheTestSaysHowChildRunsEnd(t *testing.T) {
 	}
 }
 
+// changer asks for a greeting of whom its spec names, one at a time.
+func changer() *controller.Definition {
+	return define(func(ctx context.Context, p *controller.Pass, r controller.Raw) (controller.RawResult, error) {
+		says := "waits"
+		others, err := p.Workflows.CancelOthers(ctx, string(r.Spec), "somebody else is greeted")
+		if err == nil && len(others) == 0 {
+			var child controller.ChildRun
+			child, err = p.Workflows.Ensure(ctx, controller.WorkflowRequest{RequestKey: string(r.Spec), Workflow: "greet"})
+			says = string(child.State)
+		}
+		return controller.Settled(controller.Patch[json.RawMessage]{Conditions: []controller.Condition{
+			controller.ConditionUnknown(controller.Ready, "Child", says),
+		}}), err
+	})
+}
+
+// Wherever the process dies, the first run ends before the second one begins.
+func TestAChildRunThatIsNotWantedAnyMore(t *testing.T) {
+	t.Parallel()
+	testkit.EveryCrash(t, func(t testkit.T, crash *testkit.Crash) {
+		k := testkit.New(t, testkit.Options{Definition: changer(), Workflows: []*workflow.Definition{greet()}})
+		r := k.Apply("k", "Ada")
+		k.Settle()
+		first := k.WantChild()
+		if reason := first.Cancelled(); reason != "" {
+			t.Errorf("cancelled: %s", reason)
+		}
+		k.Crash(crash)
+		r.Apply("Bob")
+		k.Settle()
+		if reason := first.Cancelled(); reason != "somebody else is greeted" {
+			t.Errorf("cancelled: %q", reason)
+		}
+		r.WantConditions("Ready=unknown Child")
+		r.WantNext(controller.ReasonChildCancelling)
+		if second := k.Child(); second != nil {
+			t.Errorf("%s runs beside the first", second.Row().RunID)
+		}
+		first.Fail("stopped")
+		k.Settle()
+		k.WantChild().Succeed("hello")
+		k.Settle()
+		if says := r.Ready().Message; says != "succeeded" || len(r.Children()) != 2 {
+			t.Errorf("the controller says %q, children %+v", says, r.Children())
+		}
+	})
+}
+
 func TestAWorkflowThatTheKitDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	k := testkit.New(t, testkit.Options{Definition: asker()})
