@@ -11,11 +11,18 @@ import (
 )
 
 // verify asks for the verification of the two commits and goes on with what it
-// proved.
+// proved. One of anything else ends first.
 func (p *pass) verify(ctx context.Context, f facts) (result, error) {
 	request, err := p.request(f)
 	if err != nil {
 		return result{}, err
+	}
+	other, err := p.alone(ctx, request.RequestKey, "another merge or check is to be verified now")
+	if err != nil {
+		return result{}, err
+	}
+	if other != "" {
+		return p.settle(verifying("run " + other + " verifies what is not asked for any more, and is being cancelled")), nil
 	}
 	child, err := p.Workflows.Ensure(ctx, request)
 	if err != nil {
@@ -25,6 +32,10 @@ func (p *pass) verify(ctx context.Context, f facts) (result, error) {
 	case controller.RunSucceeded:
 		return p.judge(ctx, f, child)
 	case controller.RunFailed:
+		if child.Code == controller.CodeCancelled {
+			p.status.Round++ // it was not asked for any more, and now it is
+			return p.requeue(verifying("run " + child.RunID + " was cancelled; the merge is verified anew")), nil
+		}
 		return p.again(ctx, "run "+child.RunID+" failed: "+tail(child.Error, maxText))
 	default:
 		return p.settle(verifying("run " + child.RunID + " verifies the merge")), nil

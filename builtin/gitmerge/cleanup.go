@@ -8,9 +8,14 @@ import (
 )
 
 // rest ends the work until something new arrives. What is ours is removed, once
-// no verification works with it any more: its end wakes the resource.
+// no verification works with it any more: one that runs is cancelled, and its end
+// wakes the resource.
 func (p *pass) rest(ctx context.Context, conditions []controller.Condition) (result, error) {
-	if p.running() || !p.mayOwn() {
+	running, err := p.alone(ctx, "", "there is nothing to verify now")
+	if err != nil {
+		return result{}, err
+	}
+	if running != "" || !p.mayOwn() {
 		return p.settle(conditions), nil
 	}
 	if err := p.release(ctx); err != nil {
@@ -27,9 +32,13 @@ func (p *pass) rest(ctx context.Context, conditions []controller.Condition) (res
 
 // remove lets a deletion go on once nothing of ours is left.
 func (p *pass) remove(ctx context.Context) (result, error) {
-	if p.running() {
+	running, err := p.alone(ctx, "", "its resource is being deleted")
+	if err != nil {
+		return result{}, err
+	}
+	if running != "" {
 		return p.settle([]controller.Condition{
-			controller.ConditionFalse(controller.Ready, ReasonDeleting, "the deletion waits for run "+p.res.Status.WorkflowRun.RunID),
+			controller.ConditionFalse(controller.Ready, ReasonDeleting, "the deletion waits for run "+running),
 		}), nil
 	}
 	if p.mayOwn() {
@@ -51,7 +60,11 @@ func (p *pass) movedHouse() bool {
 // moveOut cleans the former repository before the new one is touched.
 func (p *pass) moveOut(ctx context.Context) (result, error) {
 	conditions := verifying("cleaning up in " + p.status.Repository)
-	if p.running() {
+	running, err := p.alone(ctx, "", "another repository is named now")
+	if err != nil {
+		return result{}, err
+	}
+	if running != "" {
 		return p.settle(conditions), nil
 	}
 	if err := p.release(ctx); err != nil {

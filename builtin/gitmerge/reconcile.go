@@ -83,14 +83,10 @@ func (p *pass) advance(ctx context.Context) (result, error) {
 	if conditions := p.conclude(f); conditions != nil {
 		return p.rest(ctx, conditions)
 	}
-	switch {
-	case p.running():
-		return p.settle(verifying("a verification is running: " + p.res.Status.WorkflowRun.RunID)), nil
-	case !p.owns():
+	if !p.owns() {
 		return p.own(), nil
-	default:
-		return p.verify(ctx, f)
 	}
+	return p.verify(ctx, f)
 }
 
 // unusable returns the reason of a repository that cannot be opened until a
@@ -106,11 +102,15 @@ func unusable(err error) string {
 	}
 }
 
-// running reports whether a verification of this resource has not ended. There
-// is one at a time: its worktree and its ref carry the resource's name.
-func (p *pass) running() bool {
-	run := p.res.Status.WorkflowRun
-	return run != nil && !run.State.Final()
+// alone ends every verification but the one that was asked for under a key; none
+// under "". There is one at a time: its worktree and its ref carry the resource's
+// name. It returns the run whose end the next step waits for; "" if there is none.
+func (p *pass) alone(ctx context.Context, key, reason string) (runID string, err error) {
+	ending, err := p.Workflows.CancelOthers(ctx, key, reason)
+	if err != nil || len(ending) == 0 {
+		return "", err
+	}
+	return ending[0].RunID, nil
 }
 
 // own puts down where a worktree and a ref of ours will be, before there is one.

@@ -290,6 +290,9 @@ func TestTargetMovesWhileVerifying(t *testing.T) {
 	if len(h.children("b")) != 1 {
 		t.Error("a second verification was asked for beside the first")
 	}
+	if c.Cancelled() == "" {
+		t.Error("the verification goes on, whatever its result is good for")
+	}
 	stale := c.prove()
 	h.Passes()
 	h.want("b", ready+"false Verifying")
@@ -308,7 +311,7 @@ func TestTargetMovesWhileVerifying(t *testing.T) {
 	h.wantSettled("b")
 }
 
-// What a running verification works with is left to it, whatever the facts say.
+// What a running verification works with is left to it until it has ended.
 func TestHeadMovesWhileVerifying(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -325,6 +328,9 @@ func TestHeadMovesWhileVerifying(t *testing.T) {
 	h.want("b", ready+"false HeadChanged")
 	if left := h.leftovers(); len(left) != 2 || len(raw(h, "b").Metadata.Finalizers) != 1 { // worktree and folder
 		t.Errorf("there is %q", left)
+	}
+	if c.Cancelled() == "" {
+		t.Error("the verification goes on, whatever its result is good for")
 	}
 	c.block(ReasonHeadChanged, "it moved")
 	h.Passes()

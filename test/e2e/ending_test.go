@@ -19,8 +19,8 @@ type resource struct {
 		Key, State string
 	} `json:"effects"`
 	Workflows []struct {
-		RunID, State string
-		Attempt      int
+		RunID, State, Code string
+		Attempt            int
 	} `json:"workflows"`
 }
 
