@@ -65,6 +65,9 @@ const (
 	// indeterminate). EventRestoredAccepted, of the project: actor, reason?.
 	EventRestored         EventType = "project_restored"
 	EventRestoredAccepted EventType = "restored_accepted"
+	// EventRunWaiting, of the project: a detached run waits for an answer: runId,
+	// workflow. Child runs have EventWorkflowStateChanged.
+	EventRunWaiting EventType = "run_waiting"
 	// EventDefinitionLoaded and EventDefinitionRemoved, of the project: kind, name,
 	// place, source, digest.
 	EventDefinitionLoaded  EventType = "definition_loaded"

@@ -13,7 +13,7 @@ const (
 	NoticeEffectInDoubt NoticeKind = "effect_in_doubt"
 	// NoticeDeletionStuck is a resource whose deletion takes long.
 	NoticeDeletionStuck NoticeKind = "deletion_stuck"
-	// NoticeRunWaiting is a child run that waits for an answer.
+	// NoticeRunWaiting is a child run, or a detached run, that waits for an answer.
 	NoticeRunWaiting NoticeKind = "run_waiting"
 )
 
@@ -33,11 +33,13 @@ const (
 // Notice is one thing that a person is told of.
 type Notice struct {
 	// ID is the same whenever the same thing is told, so that it can be dropped.
-	ID         string     `json:"id"`
-	Kind       NoticeKind `json:"kind"`
-	Controller string     `json:"controller"`
-	Key        string     `json:"key"`
-	UID        string     `json:"uid,omitempty"`
+	ID   string     `json:"id"`
+	Kind NoticeKind `json:"kind"`
+	// Controller and Key name the resource; both are empty for a run that no resource
+	// asked for.
+	Controller string `json:"controller"`
+	Key        string `json:"key"`
+	UID        string `json:"uid,omitempty"`
 	// Subject is the effect or run that it is about.
 	Subject string `json:"subject,omitempty"`
 	// Since is when it became so.

@@ -69,6 +69,13 @@ func (f *faulty) FinishRun(ctx context.Context, c *runqueue.Claim, s runqueue.St
 	return f.Store.FinishRun(ctx, c, s, message)
 }
 
+func (f *faulty) AwaitAnswer(ctx context.Context, c *runqueue.Claim) error {
+	if err := f.ask("AwaitAnswer"); err != nil {
+		return err
+	}
+	return f.Store.AwaitAnswer(ctx, c)
+}
+
 func (f *faulty) RenewRun(ctx context.Context, c *runqueue.Claim, d time.Duration) error {
 	if err := f.ask("RenewRun"); err != nil {
 		return err

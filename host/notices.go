@@ -8,6 +8,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/internal/canonical"
+	"piworkflows/runqueue"
 )
 
 // noticing finds what a hook has to tell among events. Events are hints: what is
@@ -78,11 +79,20 @@ func (n noticing) of(ctx context.Context, e controller.Event) (*controller.Notic
 		if err := json.Unmarshal(e.Payload, &p); err != nil || p.State != controller.RunWaiting {
 			return nil, nil //nolint:nilerr,nilnil // as above
 		}
-		notice.Kind, notice.Subject, notice.Message = controller.NoticeRunWaiting, p.RunID, "workflow "+p.Workflow+" waits for an answer"
-		return identified(notice, p.RunID)
+		return waiting(notice, p)
+	case controller.EventRunWaiting:
+		if err := json.Unmarshal(e.Payload, &p); err != nil {
+			return nil, nil //nolint:nilerr,nilnil // as above
+		}
+		return waiting(notice, p)
 	default:
 		return nil, nil //nolint:nilnil // nobody has to hear of it
 	}
+}
+
+func waiting(notice *controller.Notice, p payload) (*controller.Notice, error) {
+	notice.Kind, notice.Subject, notice.Message = controller.NoticeRunWaiting, p.RunID, "workflow "+p.Workflow+" waits for an answer"
+	return identified(notice, p.RunID)
 }
 
 // notReady is what is to be told of a resource now; nil if it may be ready.
@@ -134,10 +144,22 @@ func (n noticing) holds(ctx context.Context, notice controller.Notice) (bool, er
 			return e.Key == notice.Subject && !e.State.Final()
 		}), err
 	case controller.NoticeRunWaiting:
+		if notice.Controller == "" {
+			return n.unanswered(ctx, notice.Subject)
+		}
 		children, err := n.store.Children(ctx, notice.Ref())
 		return slices.ContainsFunc(children, func(c controller.ChildRun) bool {
 			return c.RunID == notice.Subject && c.State == controller.RunWaiting
 		}), err
 	}
 	return false, nil
+}
+
+// unanswered reports whether a detached run still waits.
+func (n noticing) unanswered(ctx context.Context, runID string) (bool, error) {
+	row, err := n.store.Run(ctx, runID)
+	if _, gone := errors.AsType[*runqueue.NotFoundError](err); gone {
+		return false, nil
+	}
+	return err == nil && row.Status == runqueue.Done && row.ContinuedBy == "", err
 }

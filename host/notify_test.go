@@ -109,6 +109,27 @@ func TestPeopleAreToldByHTTP(t *testing.T) {
 	}
 }
 
+// A detached run has no terminal and no resource on which somebody would see that it
+// asks.
+func TestPeopleAreToldOfADetachedRunThatWaits(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	w := travel(t, t.TempDir(), newTrip().stay())
+	w.runWith(t, host.NotifyHook{Name: "pager", URL: r.URL, Secret: secretFile(t, notifySecret)})
+	w.listens(t, "pager")
+	runID := w.queued(t)
+	await(t, r.got)
+	var told map[string]any
+	must(t, json.Unmarshal([]byte(await(t, r.bodies)), &told))
+	for field, want := range map[string]any{
+		"kind": "run_waiting", "controller": "", "key": "", "subject": runID, "message": "workflow trip waits for an answer", "do": "view " + runID,
+	} {
+		if told[field] != want {
+			t.Errorf("%s is %v, want %v", field, told[field], want)
+		}
+	}
+}
+
 func TestOnlyTheKindsThatWereAskedForAreTold(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)

@@ -40,7 +40,11 @@ type notifyBody struct {
 
 func (o Options) notifyBody(n controller.Notice) ([]byte, error) {
 	n.Message = limit.Text(n.Message, controller.MaxMessage)
-	text, err := canonical.Marshal(notifyBody{"pi-workflows.notice.v1", o.Project, n, "explain " + n.Controller + " " + n.Key})
+	do := "explain " + n.Controller + " " + n.Key
+	if n.Controller == "" {
+		do = "view " + n.Subject
+	}
+	text, err := canonical.Marshal(notifyBody{"pi-workflows.notice.v1", o.Project, n, do})
 	return secret.RedactJSON(text), err
 }
 

@@ -60,6 +60,11 @@ func (s redacting) FinishRun(ctx context.Context, c *runqueue.Claim, status runq
 	return s.runs.FinishRun(ctx, c, status, secret.Redact(message))
 }
 
+// AwaitAnswer implements runqueue.Store.
+func (s redacting) AwaitAnswer(ctx context.Context, c *runqueue.Claim) error {
+	return s.runs.AwaitAnswer(ctx, c)
+}
+
 // AbandonRun implements runqueue.Store.
 func (s redacting) AbandonRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
 	return s.runs.AbandonRun(ctx, c, status, secret.Redact(message))

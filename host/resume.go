@@ -174,5 +174,5 @@ func (s *solo) settle(ctx context.Context, status runbundle.Status) error {
 	if b, err := runbundle.Read(s.options.bundle(s.runID)); err == nil {
 		message = b.State.Error
 	}
-	return s.store.FinishRun(ctx, s.claim, rowStatus(status), message)
+	return s.finish(ctx, status, message)
 }

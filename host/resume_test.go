@@ -181,7 +181,7 @@ func TestAnEndedRunIsNotResumed(t *testing.T) {
 // the row.
 func (w *world) ended(t *testing.T) (runID string) {
 	t.Helper()
-	s := w.failing(times(1, "FinishRun", &lease.LostError{What: "run", Reason: lease.Taken}))
+	s := w.failing(times(1, "AwaitAnswer", &lease.LostError{What: "run", Reason: lease.Taken}))
 	result, err := host.RunWorkflow(t.Context(), w.options(), s, "trip", []byte(`"south"`))
 	if !errors.Is(err, lease.ErrLost) || result.Status != runbundle.Waiting {
 		t.Fatalf("RunWorkflow = %+v, %v", result, err)

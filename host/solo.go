@@ -171,7 +171,15 @@ func (s *solo) end(ctx context.Context, r engine.Result) error {
 	if r.Status == runbundle.Running {
 		return s.store.ParkRun(ctx, s.claim, r.Error)
 	}
-	return s.store.FinishRun(ctx, s.claim, rowStatus(r.Status), r.Error)
+	return s.finish(ctx, r.Status, r.Error)
+}
+
+// finish gives the row the state that goes with the end of the bundle.
+func (s *solo) finish(ctx context.Context, status runbundle.Status, message string) error {
+	if status == runbundle.Waiting {
+		return s.store.AwaitAnswer(ctx, s.claim)
+	}
+	return s.store.FinishRun(ctx, s.claim, rowStatus(status), message)
 }
 
 // endChild tells the parent of a child run how it ended. One without an end is
@@ -187,10 +195,10 @@ func (s *solo) endChild(ctx context.Context, r engine.Result) error {
 	return err
 }
 
-// rowStatus maps the end of a bundle to the row: a waiting run is done here.
+// rowStatus maps the end of a bundle that does not wait to the row.
 func rowStatus(s runbundle.Status) runqueue.Status {
 	switch s {
-	case runbundle.Completed, runbundle.Waiting:
+	case runbundle.Completed:
 		return runqueue.Done
 	case runbundle.Cancelled:
 		return runqueue.Cancelled

@@ -230,6 +230,7 @@ type EndedRun struct {
 // continuation of a child run is launched here, becomes the child run, and ends
 // with controller.Store.FinishChild.
 type Interactive interface {
+	Refusals
 	// Launch inserts a run that the caller runs itself, already claimed and
 	// running. A continuation is refused with a *ContinuedError if its parent has
 	// another one, with a *NotWaitingError unless the parent is done and, if it is a
@@ -250,13 +251,11 @@ type Interactive interface {
 	// ParkRun gives a run back: its bundle can be resumed. A reason tells why, if
 	// that was not wanted.
 	ParkRun(ctx context.Context, c *Claim, reason string) error
-	// RefuseRun is ParkRun for a detached run that the caller cannot go on with: it
-	// does not claim it again until the run is detached anew, or ReconsiderRuns.
-	RefuseRun(ctx context.Context, c *Claim, reason string) error
-	// ReconsiderRuns forgets what the caller has refused: its definitions changed.
-	ReconsiderRuns(ctx context.Context) error
 	// FinishRun ends a run.
 	FinishRun(ctx context.Context, c *Claim, s Status, message string) error
+	// AwaitAnswer is FinishRun for a run that waits for an answer: its row is done, and a
+	// continuation goes on. A detached run leaves an event, as nobody may be looking.
+	AwaitAnswer(ctx context.Context, c *Claim) error
 	// AbandonRun is FinishRun for a run that never began, which has no bundle. If
 	// it was a continuation, also one of a child run, its parent may be continued
 	// again.
@@ -265,4 +264,14 @@ type Interactive interface {
 	// more. One that was continued is a *ContinuedError, one that is not done a
 	// *NotWaitingError.
 	WithdrawRun(ctx context.Context, runID, message string) error
+}
+
+// Refusals is the part of Interactive for detached runs that a host cannot go on
+// with.
+type Refusals interface {
+	// RefuseRun is Interactive.ParkRun for a detached run that the caller cannot go on with: it
+	// does not claim it again until the run is detached anew, or ReconsiderRuns.
+	RefuseRun(ctx context.Context, c *Claim, reason string) error
+	// ReconsiderRuns forgets what the caller has refused: its definitions changed.
+	ReconsiderRuns(ctx context.Context) error
 }

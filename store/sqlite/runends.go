@@ -49,6 +49,22 @@ func (s *Store) FinishRun(ctx context.Context, c *runqueue.Claim, status runqueu
 	return s.endInteractive(ctx, "finish run", c, status, message)
 }
 
+// AwaitAnswer ends a run that waits for an answer; see runqueue.Store.
+func (s *Store) AwaitAnswer(ctx context.Context, c *runqueue.Claim) error {
+	return s.do(ctx, "await answer", func(t *tx) error {
+		row, err := t.finishInteractive(c, runqueue.Done, "")
+		if err != nil || !row.Detached {
+			return err
+		}
+		return t.tell(controller.Ref{}, controller.EventRunWaiting, runWaitingPayload{row.RunID, row.Workflow})
+	})
+}
+
+type runWaitingPayload struct {
+	RunID    string `json:"runId"`
+	Workflow string `json:"workflow"`
+}
+
 // AbandonRun ends a run that never began; see runqueue.Store.
 func (s *Store) AbandonRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
 	if err := checkFinal(status); err != nil {
@@ -81,15 +97,20 @@ func (s *Store) endInteractive(
 	ctx context.Context, op string, c *runqueue.Claim, status runqueue.Status, message string,
 ) error {
 	return s.do(ctx, op, func(t *tx) error {
-		row, err := t.liveRun(c)
-		if err != nil {
-			return err
-		}
-		if row.ChildOf != "" {
-			return &runqueue.ChildRunError{RunID: row.RunID, ChildOf: row.ChildOf}
-		}
-		return t.endRun(c, status, message)
+		_, err := t.finishInteractive(c, status, message)
+		return err
 	})
+}
+
+func (t *tx) finishInteractive(c *runqueue.Claim, status runqueue.Status, message string) (runqueue.Row, error) {
+	row, err := t.liveRun(c)
+	if err != nil {
+		return row, err
+	}
+	if row.ChildOf != "" {
+		return row, &runqueue.ChildRunError{RunID: row.RunID, ChildOf: row.ChildOf}
+	}
+	return row, t.endRun(c, status, message)
 }
 
 // endRun gives a row its status and ends its claim, which was found to be live.

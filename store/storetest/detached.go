@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"piworkflows/controller"
+	"piworkflows/lease"
 	"piworkflows/runqueue"
 )
 
@@ -16,6 +17,7 @@ var detachedTests = []test{
 	{"a run that the caller cannot go on with is left to others", detachedRefused},
 	{"who adopts a run has it for itself", detachedAdopted},
 	{"a run is given to the hosts", detachedGiven},
+	{"a detached run that waits is told of", detachedWaits},
 	{"an order to cancel is for who runs the run", orderCancel},
 	{"who waits for a row hears of every order and end", orderHeard},
 	{"a child run takes no orders", orderChild},
@@ -192,6 +194,24 @@ func detachedGiven(k *kit) {
 	if _, err := k.Runs.OrderRun(k.Context(), "run-1", "jump", ""); err == nil {
 		k.Error("an unknown order was taken")
 	}
+}
+
+func detachedWaits(k *kit) {
+	head := k.head()
+	seen := k.launch("run-1")
+	k.must(k.Runs.AwaitAnswer(k.Context(), seen))
+	equal(k, "status", k.run("run-1").Status, runqueue.Done)
+	equal(k, "events", len(k.events(controller.EventQuery{After: head})), 0)
+	k.queueRun("run-2")
+	c := k.claimDetached("run-2")
+	k.must(k.Runs.AwaitAnswer(k.Context(), c))
+	equal(k, "status", k.run("run-2").Status, runqueue.Done)
+	told := k.events(controller.EventQuery{After: head})
+	equal(k, "events", len(told), 1)
+	equal(k, "type", told[0].Type, controller.EventRunWaiting)
+	equal(k, "of", told[0].Ref, controller.Ref{})
+	equal(k, "payload", string(told[0].Payload), `{"runId":"run-2","workflow":"hello"}`)
+	k.wantLost(k.Runs.AwaitAnswer(k.Context(), c), lease.Released)
 }
 
 func orderCancel(k *kit) {

@@ -314,6 +314,11 @@ func (s *Faulty) FinishRun(ctx context.Context, c *runqueue.Claim, status runque
 	return passing(s, "FinishRun", func() error { return s.inner.FinishRun(ctx, c, status, message) })
 }
 
+// AwaitAnswer passes through.
+func (s *Faulty) AwaitAnswer(ctx context.Context, c *runqueue.Claim) error {
+	return passing(s, "AwaitAnswer", func() error { return s.inner.AwaitAnswer(ctx, c) })
+}
+
 // AbandonRun passes through.
 func (s *Faulty) AbandonRun(ctx context.Context, c *runqueue.Claim, status runqueue.Status, message string) error {
 	return passing(s, "AbandonRun", func() error { return s.inner.AbandonRun(ctx, c, status, message) })

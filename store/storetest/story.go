@@ -92,6 +92,13 @@ var story = []storyStep{
 		return s.RefuseRun(ctx, c, "another definition")
 	})},
 	{name: "reconsider", act: func(ctx context.Context, a *actor) error { return a.store.ReconsiderRuns(ctx) }, again: true},
+	{name: "claim a run again", act: func(ctx context.Context, a *actor) (err error) {
+		a.runs["run-queued"], err = a.store.ClaimRun(ctx, runqueue.ClaimQuery{Detached: true}, lasts)
+		return err
+	}},
+	{name: "let a run wait", act: onRun("run-queued", func(ctx context.Context, s Store, c *runqueue.Claim) error {
+		return s.AwaitAnswer(ctx, c)
+	})},
 	{name: "adopt a run", act: adopts("run-3")},
 	{name: "finish a run", act: onRun("run-3", func(ctx context.Context, s Store, c *runqueue.Claim) error {
 		return s.FinishRun(ctx, c, runqueue.Done, "")

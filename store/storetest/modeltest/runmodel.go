@@ -113,7 +113,11 @@ func (m *runMachine) park(t *rapid.T) {
 
 func (m *runMachine) end(t *rapid.T) {
 	r, status := m.drawClaimed(t), drawEnd(t)
-	if m.holds(t, r, m.store(t).FinishRun(t.Context(), r.claim, status, "")) {
+	end := func() error { return m.store(t).FinishRun(t.Context(), r.claim, status, "") }
+	if status == runqueue.Done && rapid.Bool().Draw(t, "waits") {
+		end = func() error { return m.store(t).AwaitAnswer(t.Context(), r.claim) }
+	}
+	if m.holds(t, r, end()) {
 		r.status, r.expires = status, 0
 	}
 }
