@@ -89,6 +89,34 @@ func TestWhatIsNotMerged(t *testing.T) {
 	}
 }
 
+// A review of what is not there any more ends; of what is there again it begins anew.
+func TestAReviewOfAnotherHeadIsCancelled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil)
+	b.want("false Reviewing")
+	old := b.WantChild()
+	b.forge.Push(repository, b.number, forge.Files{"x": ""})
+	b.res.Wake()
+	b.want("false HeadChanged")
+	if old.Cancelled() == "" {
+		t.Error("the review of the old head goes on")
+	}
+	head := b.forge.Pull(repository, b.number).Head
+	b.apply(func(s *spec) { s.ExpectedHead = head })
+	b.want("false Reviewing")
+	b.apply(nil)
+	b.want("false HeadChanged")
+	old.Fail("cancelled")
+	b.apply(func(s *spec) { s.ExpectedHead = head })
+	b.want("false Reviewing")
+	var asked subject
+	again := b.WantChild()
+	again.Input(&asked)
+	if asked.Head != head || again.Cancelled() != "" {
+		t.Errorf("a review of %s goes on, of %s is wanted; cancelled: %q", asked.Head, head, again.Cancelled())
+	}
+}
+
 // The head changes when everything was decided, a moment before the merge: GitHub
 // refuses, and nothing is merged.
 func TestAChangedHeadIsNeverMerged(t *testing.T) {

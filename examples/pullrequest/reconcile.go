@@ -94,11 +94,11 @@ func (p *pass) advance(ctx context.Context) (done result, err error) {
 	case p.res.Metadata.Deleting():
 		return controller.Settled(controller.Patch[status]{}), nil
 	case p.pull.Merged:
-		return p.merged(), nil
+		return p.unasked(ctx, p.merged())
 	case !p.pull.Open:
-		return p.settle(reasonClosed, "it was closed without a merge"), nil
+		return p.unasked(ctx, p.settle(reasonClosed, "it was closed without a merge"))
 	case p.pull.Head != p.spec.ExpectedHead:
-		return p.settle(reasonHeadChanged, p.moved()), nil
+		return p.unasked(ctx, p.settle(reasonHeadChanged, p.moved()))
 	default:
 		return p.review(ctx)
 	}

@@ -74,10 +74,31 @@ func (p *pass) child(ctx context.Context, workflow string, asked subject) (contr
 		return controller.ChildRun{}, fmt.Errorf("write the input of %s: %w", workflow, err)
 	}
 	digest := sha256.Sum256(raw)
-	return p.Workflows.Ensure(ctx, controller.WorkflowRequest{
-		RequestKey: fmt.Sprintf("%s:%s:%s:%d", workflow, short(asked.Head), hex.EncodeToString(digest[:8]), p.status.Round),
-		Workflow:   workflow, Input: asked,
-	})
+	request := func() controller.WorkflowRequest {
+		return controller.WorkflowRequest{
+			RequestKey: fmt.Sprintf("%s:%s:%s:%d", workflow, short(asked.Head), hex.EncodeToString(digest[:8]), p.status.Round),
+			Workflow:   workflow, Input: asked,
+		}
+	}
+	child, err := p.Workflows.Ensure(ctx, request())
+	if err == nil && child.State.Final() && child.Code == controller.CodeCancelled { // and now it is wanted again
+		p.status.Round++
+		child, err = p.Workflows.Ensure(ctx, request())
+	}
+	if err != nil || child.State.Final() {
+		return child, err
+	}
+	_, err = p.Workflows.CancelOthers(ctx, child.RequestKey, notAsked)
+	return child, err
+}
+
+// notAsked is why a run is cancelled: an agent that goes on costs money.
+const notAsked = "the pull request is not as it was when it began"
+
+// unasked ends a pass after which nobody needs the answer of any run.
+func (p *pass) unasked(ctx context.Context, done result) (result, error) {
+	_, err := p.Workflows.CancelOthers(ctx, "", notAsked)
+	return done, err
 }
 
 // unfinished ends a pass whose child run has not succeeded: the end of the run wakes
