@@ -20,6 +20,15 @@ type AgentExecutor interface {
 	Execute(ctx context.Context, r AgentRequest) (*runbundle.Conversation, error)
 }
 
+// Admitter is an AgentExecutor that lets attempts wait, as a bound on their number
+// does. An engine asks before each attempt of an agent node.
+type Admitter interface {
+	// Admit returns nil once the attempt may begin: its deadline, its prompt and the
+	// active time of a decision come after that. An error ends the attempt as failed.
+	// It returns when ctx ends. What it says is for those who look on.
+	Admit(ctx context.Context, c AgentContract, say io.Writer) error
+}
+
 // AgentContract identifies a step towards an agent.
 type AgentContract struct {
 	RunID, WorkflowName, NodeID, AttemptID string

@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"piworkflows/engine"
 	"piworkflows/runbundle"
+	"piworkflows/runbundle/spool"
 	"piworkflows/workflow"
 )
 
@@ -98,6 +102,110 @@ func TestAgentStep(t *testing.T) {
 		if !strings.Contains(contract, part) {
 			t.Errorf("the contract does not contain %q: %s", part, contract)
 		}
+	}
+}
+
+// doorman is an agent whose attempts wait for a word.
+type doorman struct {
+	script
+	asked chan engine.AgentContract
+	word  chan error
+}
+
+func newDoorman(s script) *doorman {
+	return &doorman{script: s, asked: make(chan engine.AgentContract, 2), word: make(chan error, 1)}
+}
+
+func (d *doorman) Admit(ctx context.Context, c engine.AgentContract, say io.Writer) error {
+	fmt.Fprintf(say, "not yet")
+	d.asked <- c
+	select {
+	case err := <-d.word:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// No deadline runs while an attempt waits to be admitted, nor is its prompt asked for.
+func TestAnAttemptWaitsToBeAdmitted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	d := newDoorman(submits(t, "1"))
+	r.options.Agents = d
+	var said strings.Builder
+	r.options.Printed = func(_ string, p spool.Piece) { said.WriteString(p.NodeID + " " + p.Stream + " " + p.Text) }
+	n := asks(nil)
+	n.Limits.Timeout = time.Minute
+	prompted := false
+	n.Prompt = func(context.Context, *workflow.Context) (string, error) {
+		prompted = true
+		return "Count them.", nil
+	}
+	run := r.begin(flow(compute("a", gives(1, nil)), n, compute("b", gives(2, nil))))
+	contract := <-d.asked
+	if prompted {
+		t.Error("the prompt was asked for before the attempt was admitted")
+	}
+	r.clock.Advance(time.Hour)
+	d.word <- nil
+	result, b := r.finish(run)
+	r.want(result, runbundle.Completed, "", "")
+	if got := trail(b); got != "a:ok ask:ok b:ok" || contract.AttemptID != b.State.Steps[1].AttemptID || contract.NodeID != "ask" {
+		t.Errorf("steps %s, admitted %+v", got, contract)
+	}
+	if len(d.asked) != 0 || said.String() != "ask agent not yet" {
+		t.Errorf("asked %d times more; said %q", len(d.asked), said.String())
+	}
+}
+
+func TestAnAttemptThatIsNotAdmitted(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		act    func(d *doorman, run *engine.Run)
+		status runbundle.Status
+		code   string
+	}{
+		{"refused", func(d *doorman, _ *engine.Run) { d.word <- errors.New("no") }, runbundle.Failed, engine.CodeNode},
+		{"cancelled", func(_ *doorman, run *engine.Run) { run.Cancel() }, runbundle.Cancelled, engine.CodeCancelled},
+		{"interrupted", func(_ *doorman, run *engine.Run) { run.Interrupt("stop") }, runbundle.Failed, runbundle.CodeInterrupted},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			d := newDoorman(submits(t, "1"))
+			r.options.Agents = d
+			run := r.begin(flow(asks(nil)))
+			<-d.asked
+			test.act(d, run)
+			result, b := r.finish(run)
+			r.want(result, test.status, test.code, "")
+			if got := kinds(b); strings.Contains(got, "agent_prompt_sent") {
+				t.Errorf("events %s", got)
+			}
+		})
+	}
+}
+
+func TestAParkedAttemptIsAdmittedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	d := newDoorman(submits(t, "1"))
+	r.options.Agents = d
+	w := flow(asks(nil))
+	run := r.begin(w)
+	first := <-d.asked
+	run.Park()
+	if result, _ := r.finish(run); !result.Parked {
+		t.Fatalf("result %+v", result)
+	}
+	d.word <- nil
+	result, b := r.finish(r.resume(w))
+	r.want(result, runbundle.Completed, "", "")
+	if second := <-d.asked; second.AttemptID == first.AttemptID || trail(b) != "ask:ok" {
+		t.Errorf("attempt %s twice, steps %s", first.AttemptID, trail(b))
 	}
 }
 

@@ -12,6 +12,22 @@ import (
 	"piworkflows/workflow"
 )
 
+// admitted waits until the attempt may begin, if it is for an agent that has a say
+// in that.
+func (a *attempt) admitted() error {
+	n, isAgent := a.node.(workflow.Agent)
+	admitter, waits := a.r.e.o.Agents.(Admitter)
+	if !isAgent || !waits {
+		return nil
+	}
+	out := a.output()
+	defer out.Close()
+	_, err := call(a.ctx, a.r.e, a.what("the agent"), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, admitter.Admit(ctx, a.contract(n), out.Stream(spool.Agent))
+	})
+	return err
+}
+
 // agent asks for the prompt, delivers it, and takes the first submission that
 // the author accepts. Spec: workflow engine, Agent steps.
 func (a *attempt) agent(n workflow.Agent) (json.RawMessage, error) {

@@ -76,9 +76,13 @@ func (a *attempt) append(p runbundle.Payload) error {
 	return a.r.append(runbundle.Draft{At: at, NodeID: a.node.NodeID(), AttemptID: a.c.AttemptID, Payload: p})
 }
 
-// run does the work of the node under its deadline.
+// run does the work of the node under its deadline, which begins once the attempt is
+// admitted.
 func (a *attempt) run() verdict {
 	defer a.over(errOver)
+	if err := a.admitted(); err != nil {
+		return a.judge(nil, err)
+	}
 	limit, err := a.deadline()
 	if err != nil {
 		return a.judge(nil, err)
