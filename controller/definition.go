@@ -33,6 +33,11 @@ type Definition struct {
 	// all resources: so many at once, and from then on one in each share of an hour.
 	// What is too much waits. Zero is DefaultChildRunsPerHour.
 	ChildRunsPerHour int
+	// AgentAttemptsPerHour bounds in the same way the attempts of agent nodes in the
+	// child runs that hosts run, over all resources. One that is too much waits before
+	// its time begins to run. A change counts from the next child run that is asked
+	// for. Zero is DefaultAgentAttemptsPerHour.
+	AgentAttemptsPerHour int
 	// Resync runs a settled resource again after so long, in the background lane;
 	// zero never does. It is for outsides that tell nothing when they change.
 	Resync time.Duration

@@ -136,8 +136,8 @@ type ChildRun struct {
 	// Interruptions counts the attempts that were cut off by something else than
 	// a host that stopped.
 	Interruptions int `json:"interruptions,omitempty"`
-	// StartsAt is when an attempt after an interrupted one starts at the earliest;
-	// nil for one that may start at once.
+	// StartsAt is when a pending attempt starts at the earliest, or when one that is
+	// running goes on that waits; nil if there is nothing to wait for.
 	StartsAt *time.Time `json:"startsAt,omitempty"`
 	// Output is the final output of a succeeded run, and that of a waiting one also
 	// while its continuation runs.
@@ -152,6 +152,10 @@ const (
 	// CodeChildRateLimited: the attempt waits until StartsAt, because its controller
 	// asks for more child runs in an hour than its definition allows.
 	CodeChildRateLimited = "child_rate_limited"
+	// CodeAgentRateLimited: the run waits until StartsAt before an agent node, because
+	// the child runs of its controller made more agent attempts in an hour than its
+	// definition allows.
+	CodeAgentRateLimited = "agent_rate_limited"
 	// CodeCancelling: it was told to end, for the reason in Error, and whoever runs it
 	// has not done so yet. It ends with CodeCancelled, unless it succeeds before.
 	CodeCancelling = "cancelling"

@@ -193,6 +193,14 @@ func TestExplain(t *testing.T) {
 			child(s, controller.RunPending)
 			s.Children[0].StartsAt, s.Children[0].Code = &later, controller.CodeChildRateLimited
 		}, controller.StandingReady, []string{"child_rate_limited at 130 → time: view r", ready}},
+		{"an agent attempt too many in an hour", func(s *controller.Situation) {
+			child(s, controller.RunRunning)
+			s.Children[0].StartsAt, s.Children[0].Code = &later, controller.CodeAgentRateLimited
+		}, controller.StandingReady, []string{"agent_rate_limited at 130 → time: view r", ready}},
+		{"an agent attempt that may go on", func(s *controller.Situation) {
+			child(s, controller.RunRunning)
+			s.Children[0].StartsAt, s.Children[0].Code = &s.Now, controller.CodeAgentRateLimited
+		}, controller.StandingReady, []string{"child_running → host: view r", ready}},
 
 		// Deletion.
 		{"a deletion", func(s *controller.Situation) { deleting(s) },

@@ -30,6 +30,7 @@ const (
 	ReasonChildRunning     ReasonCode = "child_running"
 	ReasonChildQueued      ReasonCode = "child_queued"
 	ReasonChildRateLimited ReasonCode = CodeChildRateLimited
+	ReasonAgentRateLimited ReasonCode = CodeAgentRateLimited
 
 	ReasonBackoff     ReasonCode = "error_backoff"
 	ReasonRetryDelay  ReasonCode = "retry_backoff"
@@ -58,7 +59,7 @@ func ReasonCodes() []ReasonCode {
 		ReasonNoDefinition, ReasonSuspended, ReasonNoHost, ReasonStalled, ReasonFrozen,
 		ReasonOwnerDead, ReasonPassRunning, ReasonPassesAbandoned, ReasonControllerFull, ReasonPassDue,
 		ReasonEffectInDoubt, ReasonEffectPending, ReasonChildWaiting, ReasonChildInterrupted, ReasonChildCancelling, ReasonChildRunning,
-		ReasonChildRateLimited, ReasonChildQueued,
+		ReasonAgentRateLimited, ReasonChildRateLimited, ReasonChildQueued,
 		ReasonBackoff, ReasonRetryDelay, ReasonPassDelayed,
 		ReasonOrphanFinalizer, ReasonHeldByFinalizer, ReasonHeldByEffect, ReasonHeldByChild, ReasonDeletionDue,
 		ReasonNeverObserved, ReasonOutdated, ReasonEffectRejected, ReasonNotReady, ReasonReadyUnknown, ReasonNoCondition, ReasonIsReady,

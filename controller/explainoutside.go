@@ -52,15 +52,13 @@ func (e *explaining) child(c ChildRun) {
 		e.add(ReasonChildCancelling, ActorHost, "view "+c.RunID, "child run %s was told to end%s", c.RunID, because(c.Error))
 		return
 	}
+	later := c.StartsAt != nil && c.StartsAt.After(e.Now)
+	if later && e.rateLimited(c) {
+		return
+	}
 	switch c.State {
 	case RunPending:
-		if c.StartsAt != nil && c.StartsAt.After(e.Now) && c.Code == CodeChildRateLimited {
-			e.add(ReasonChildRateLimited, ActorTime, "view "+c.RunID,
-				"child run %s waits, because controller %s asks for more runs in an hour than its definition allows",
-				c.RunID, e.Resource.Metadata.Controller).At = c.StartsAt
-			return
-		}
-		if c.StartsAt != nil && c.StartsAt.After(e.Now) {
+		if later {
 			e.add(ReasonChildQueued, ActorTime, "view "+c.RunID, "attempt %d of child run %s waits, because %d were cut off",
 				c.Attempt, c.RunID, c.Interruptions).At = c.StartsAt
 			return
@@ -75,6 +73,24 @@ func (e *explaining) child(c ChildRun) {
 			"attempt %d of child run %s was interrupted: the next pass starts another one", c.Attempt, c.RunID)
 	case RunSucceeded, RunFailed: // the controller knows what it makes of them
 	}
+}
+
+// rateLimited explains a child that waits because of what its controller asks for in
+// an hour.
+func (e *explaining) rateLimited(c ChildRun) bool {
+	switch c.Code {
+	case CodeChildRateLimited:
+		e.add(ReasonChildRateLimited, ActorTime, "view "+c.RunID,
+			"child run %s waits, because controller %s asks for more runs in an hour than its definition allows",
+			c.RunID, e.Resource.Metadata.Controller).At = c.StartsAt
+	case CodeAgentRateLimited:
+		e.add(ReasonAgentRateLimited, ActorTime, "view "+c.RunID,
+			"child run %s waits before an agent node, because the runs of controller %s made more agent attempts in an hour "+
+				"than its definition allows", c.RunID, e.Resource.Metadata.Controller).At = c.StartsAt
+	default:
+		return false
+	}
+	return true
 }
 
 // deletion explains what the deletion waits for.

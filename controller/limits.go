@@ -64,6 +64,12 @@ const (
 	DefaultChildRunsPerHour = 1000
 	// MaxChildRunsPerHour is one a millisecond.
 	MaxChildRunsPerHour = 3_600_000
-	ChildBackoffBase    = time.Second
-	ChildBackoffMax     = 5 * time.Minute
+	// DefaultAgentAttemptsPerHour is one every six seconds: more than a few runs at
+	// once need whose agents think, and less than a loop would pay for that gets its
+	// answers at once.
+	DefaultAgentAttemptsPerHour = 600
+	// MaxAgentAttemptsPerHour is one a millisecond.
+	MaxAgentAttemptsPerHour = 3_600_000
+	ChildBackoffBase        = time.Second
+	ChildBackoffMax         = 5 * time.Minute
 )

@@ -89,9 +89,13 @@ func (d *Definition) check() []error {
 	if d.CompletedTTL < 0 {
 		complain("completed TTL %s is negative: zero is never", d.CompletedTTL)
 	}
-	if d.ChildRunsPerHour < 0 || d.ChildRunsPerHour > MaxChildRunsPerHour {
-		complain("%d child runs an hour: allow 1 to %d, or zero for %d", d.ChildRunsPerHour, MaxChildRunsPerHour, DefaultChildRunsPerHour)
+	perHour := func(n int, what string, most, standard int) {
+		if n < 0 || n > most {
+			complain("%d %s an hour: allow 1 to %d, or zero for %d", n, what, most, standard)
+		}
 	}
+	perHour(d.ChildRunsPerHour, "child runs", MaxChildRunsPerHour, DefaultChildRunsPerHour)
+	perHour(d.AgentAttemptsPerHour, "agent attempts", MaxAgentAttemptsPerHour, DefaultAgentAttemptsPerHour)
 	if d.Resync < 0 {
 		complain("resync %s is negative: zero is never", d.Resync)
 	}

@@ -66,7 +66,7 @@ func TestRegistryNamesEveryProblem(t *testing.T) {
 		controller.Define("twice", plain[spec, status]{}),
 		&controller.Definition{Name: "empty"},
 		controller.Define("limits", plain[spec, status]{}, controller.WithTimeout(-time.Second), controller.WithConcurrency(-1),
-			controller.WithResync(-1)),
+			controller.WithResync(-1), controller.WithChildRunsPerHour(-2), controller.WithAgentAttemptsPerHour(4_000_000)),
 		controller.Define("sources", plain[spec, status]{}, controller.WithSources(source("s"), source("s"), source(""), nil,
 			wrong{"w"})),
 	)
@@ -75,7 +75,9 @@ func TestRegistryNamesEveryProblem(t *testing.T) {
 	}
 	for _, want := range []string{
 		"definition 0 is nil", `controller name "Upper"`, `two definitions are named "twice"`, `"empty": no Reconcile`,
-		"timeout -1s is negative", "concurrency -1 is negative", "resync -1ns is negative", `two sources are named "s"`, `source name ""`, "source 3 is nil",
+		"timeout -1s is negative", "concurrency -1 is negative", "resync -1ns is negative",
+		"-2 child runs an hour: allow 1 to 3600000, or zero for 1000", "4000000 agent attempts an hour: allow 1 to 3600000, or zero for 600",
+		`two sources are named "s"`, `source name ""`, "source 3 is nil",
 		`source "w": sources cannot have it`,
 	} {
 		if !strings.Contains(err.Error(), want) {

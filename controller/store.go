@@ -123,6 +123,12 @@ type Store interface {
 	// StartChild marks the attempt of a claimed run row as running, unless a
 	// newer state is recorded.
 	StartChild(ctx context.Context, run *runqueue.Claim) error
+	// CountAgentAttempt counts an agent attempt of a child run for its controller: so
+	// many an hour as ChildReservation.AgentAttemptsPerHour says may start at once, and
+	// from then on one in each share of an hour. If there is no room nothing is
+	// counted, and wait is how long there will be none; until it is counted the child
+	// run has the code CodeAgentRateLimited and StartsAt.
+	CountAgentAttempt(ctx context.Context, run *runqueue.Claim) (wait time.Duration, err error)
 	// FinishChild ends a child attempt: run row, request record,
 	// status.workflowRun, event and the parent's wake-up together. If it changes
 	// status.workflowRun during a pass, that pass ends as a conflict. The fence of
@@ -446,6 +452,10 @@ type ChildReservation struct {
 	// starts later, and has the code CodeChildRateLimited until then. Zero does not
 	// bound them.
 	PerHour int
+	// AgentAttemptsPerHour is, from this attempt on, how many agent attempts of all
+	// child runs of the controller CountAgentAttempt lets start in an hour. Zero does
+	// not bound them.
+	AgentAttemptsPerHour int
 }
 
 // ChildRetry bounds the attempts of a child request.

@@ -30,6 +30,12 @@ func WithChildRunsPerHour(n int) Option {
 	return func(def *Definition) { def.ChildRunsPerHour = n }
 }
 
+// WithAgentAttemptsPerHour bounds the attempts of agent nodes in child runs; the
+// default is DefaultAgentAttemptsPerHour.
+func WithAgentAttemptsPerHour(n int) Option {
+	return func(def *Definition) { def.AgentAttemptsPerHour = n }
+}
+
 // WithConcurrency bounds the passes of the controller at once; the default is
 // the manager's global limit.
 func WithConcurrency(n int) Option { return func(def *Definition) { def.Concurrency = n } }

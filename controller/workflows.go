@@ -45,7 +45,8 @@ func (s *workflows) reservation(r WorkflowRequest) (ChildReservation, error) {
 	}
 	return ChildReservation{
 		RequestKey: r.RequestKey, Workflow: r.Workflow, Input: input, RunID: s.o.Scheduler.NewRunID(r.Workflow),
-		PerHour: cmp.Or(s.definition.ChildRunsPerHour, DefaultChildRunsPerHour),
+		PerHour:              cmp.Or(s.definition.ChildRunsPerHour, DefaultChildRunsPerHour),
+		AgentAttemptsPerHour: cmp.Or(s.definition.AgentAttemptsPerHour, DefaultAgentAttemptsPerHour),
 		Retry: ChildRetry{
 			MaxInterruptions: cmp.Or(r.MaxInterruptions, DefaultMaxInterruptions),
 			Backoff:          Backoff{Base: ChildBackoffBase, Max: ChildBackoffMax, Jitter: BackoffJitter},

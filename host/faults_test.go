@@ -48,6 +48,13 @@ func (f *faulty) StartChild(ctx context.Context, c *runqueue.Claim) error {
 	return f.Store.StartChild(ctx, c)
 }
 
+func (f *faulty) CountAgentAttempt(ctx context.Context, c *runqueue.Claim) (time.Duration, error) {
+	if err := f.ask("CountAgentAttempt"); err != nil {
+		return 0, err
+	}
+	return f.Store.CountAgentAttempt(ctx, c)
+}
+
 func (f *faulty) FinishChild(ctx context.Context, c *runqueue.Claim, o controller.ChildOutcome) error {
 	if err := f.ask("FinishChild"); err != nil {
 		return err

@@ -98,7 +98,7 @@ func (t *tx) cancelChild(of controller.Ref, from controller.ChildRun, reason str
 		}
 	}
 	if !ended {
-		child.Code = controller.CodeCancelling // the resource does not show it: its version stays
+		child.Code, child.StartsAt = controller.CodeCancelling, nil // the resource does not show it: its version stays
 		if err := t.saveChild(from, child); err != nil {
 			return child, err
 		}

@@ -134,7 +134,7 @@ func (t *tx) startAttempt(h held, run controller.ChildRun, want childRequest) (r
 		run.StartsAt = &due
 	}
 	run.Code = ""
-	if err := t.paceChild(h, want.PerHour, &run, &due); err != nil {
+	if err := t.paceChild(h, want, &run, &due); err != nil {
 		return reservedChild{}, err
 	}
 	run.Attempt++

@@ -68,11 +68,14 @@ func exercise(t *testing.T, s *Store) map[string]bool {
 	must(err)
 	_, reserved, err := s.ReserveChild(ctx, c, controller.ChildReservation{
 		RequestKey: "r", Workflow: "w", RunID: "run", Input: []byte(`{}`), Version: 1,
+		AgentAttemptsPerHour: 1,
 	})
 	must(err)
 	run, err := s.ClaimRun(ctx, runqueue.ClaimQuery{}, 1e9)
 	must(err)
 	must(s.StartChild(ctx, run))
+	_, err = s.CountAgentAttempt(ctx, run)
+	must(err)
 	must(s.RenewRun(ctx, run, 1e9))
 	must(s.FinishChild(ctx, run, controller.ChildOutcome{State: controller.RunSucceeded}))
 	exerciseRuns(t, s)

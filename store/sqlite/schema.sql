@@ -33,6 +33,10 @@ CREATE TABLE controllers (
   -- when the attempts of child runs that were reserved are used up, one after the
   -- other at the rate that is allowed
   children_until INTEGER NOT NULL DEFAULT 0,
+  -- the same for agent attempts of its child runs, with the number that is allowed in
+  -- an hour, 0 for any: that of the attempt that was reserved last
+  agents_until    INTEGER NOT NULL DEFAULT 0,
+  agents_per_hour INTEGER NOT NULL DEFAULT 0,
   UNIQUE (scope, controller)
 ) STRICT;
 

@@ -10,6 +10,11 @@ import (
 
 var childTests = []test{
 	{"one attempt too many in an hour waits", childRate},
+	{"one agent attempt too many in an hour waits", agentRate},
+	{"an agent attempt counts for its controller", agentRateOfController},
+	{"the rate of agent attempts follows the last reservation", agentRateChanges},
+	{"a run that was told to end does not show that it waits", agentRateCancelled},
+	{"only a live claim of a child run counts agent attempts", agentRateFence},
 	{"the first request queues an attempt", childFirst},
 	{"a request that exists is found", childFound},
 	{"a request key has one meaning", childConflicts},

@@ -257,6 +257,11 @@ func (s *Faulty) StartChild(ctx context.Context, run *runqueue.Claim) error {
 	return passing(s, "StartChild", func() error { return s.inner.StartChild(ctx, run) })
 }
 
+// CountAgentAttempt passes through.
+func (s *Faulty) CountAgentAttempt(ctx context.Context, run *runqueue.Claim) (time.Duration, error) {
+	return through(s, "CountAgentAttempt", func() (time.Duration, error) { return s.inner.CountAgentAttempt(ctx, run) })
+}
+
 // FinishChild passes through.
 func (s *Faulty) FinishChild(ctx context.Context, run *runqueue.Claim, o controller.ChildOutcome) error {
 	return passing(s, "FinishChild", func() error { return s.inner.FinishChild(ctx, run, o) })

@@ -58,6 +58,8 @@ var story = []storyStep{
 	})},
 	{name: "claim a run", act: claimsRun("run-1")},
 	{name: "start a child", act: onRun("run-1", func(ctx context.Context, s Store, c *runqueue.Claim) error { return s.StartChild(ctx, c) })},
+	{name: "count an agent attempt", act: countsAgent("run-1")},
+	{name: "count one that is too much", act: countsAgent("run-1")},
 	{name: "renew a run", act: onRun("run-1", func(ctx context.Context, s Store, c *runqueue.Claim) error {
 		return s.RenewRun(ctx, c, lasts)
 	})},
@@ -272,7 +274,9 @@ func knows(o controller.EffectOutcome) act {
 func asks(key, request, runID string) act {
 	return func(ctx context.Context, a *actor) error {
 		c := a.claims[key]
-		_, done, err := a.store.ReserveChild(ctx, c, childReservation(c, request, runID))
+		r := childReservation(c, request, runID)
+		r.AgentAttemptsPerHour = 1
+		_, done, err := a.store.ReserveChild(ctx, c, r)
 		c.Resource.Metadata.ResourceVersion = done.Version
 		return err
 	}
@@ -378,6 +382,13 @@ func adopts(runID string) act {
 func ends(runID string, state controller.RunState) act {
 	return onRun(runID, func(ctx context.Context, s Store, c *runqueue.Claim) error {
 		return s.FinishChild(ctx, c, controller.ChildOutcome{State: state, Output: json.RawMessage(`1`)})
+	})
+}
+
+func countsAgent(runID string) act {
+	return onRun(runID, func(ctx context.Context, s Store, c *runqueue.Claim) error {
+		_, err := s.CountAgentAttempt(ctx, c)
+		return err
 	})
 }
 

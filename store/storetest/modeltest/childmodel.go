@@ -45,6 +45,7 @@ func (m *machine) reserveChild(t *rapid.T) {
 	version := c.Resource.Metadata.ResourceVersion
 	child, done, err := m.store(t).ReserveChild(t.Context(), c.Claim, controller.ChildReservation{
 		RequestKey: request, Workflow: "w", Input: json.RawMessage(`1`), RunID: runID, Version: version,
+		AgentAttemptsPerHour: agentsPerHour,
 	})
 	if !m.holding(t, c, err) {
 		return
@@ -220,6 +221,44 @@ func (m *machine) startChild(t *rapid.T) {
 		c.state = controller.RunRunning
 		if r.parent.shown == r.request {
 			r.parent.version++
+		}
+	}
+}
+
+// agentsPerHour is used up soon, since an hour is long in these tests.
+const agentsPerHour = 2
+
+func (m *machine) countAgent(t *rapid.T) {
+	r := m.drawRun(t)
+	wait, err := m.store(t).CountAgentAttempt(t.Context(), r.claim)
+	if m.lost(t, r, err) {
+		return
+	}
+	must(t, err)
+	want, code := time.Duration(0), ""
+	c := m.child(r)
+	if c != nil {
+		until := max(m.agents, m.now) + time.Hour/agentsPerHour
+		if want = max(0, until-m.now-time.Hour); want == 0 {
+			m.agents = until
+		} else {
+			code = controller.CodeAgentRateLimited
+		}
+	}
+	if wait != want {
+		t.Fatalf("an agent attempt waits for %s, want %s", wait, want)
+	}
+	if c == nil {
+		return
+	}
+	if r.cancelled {
+		code = controller.CodeCancelling
+	}
+	list, err := m.store(t).Children(t.Context(), refOf(r.key))
+	must(t, err)
+	for _, shown := range list {
+		if shown.RunID == r.id && shown.Code != code {
+			t.Fatalf("child %+v, want the code %q", shown, code)
 		}
 	}
 }

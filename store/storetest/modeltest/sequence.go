@@ -30,6 +30,8 @@ type machine struct {
 	frozen bool
 	made   int
 	serial int64
+	// agents is when the agent attempts are used up that were counted.
+	agents time.Duration
 }
 
 // owner is the controller of all keys.
@@ -94,7 +96,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"check apply": m.checkApply, "resolve": m.resolve, "freeze": m.freeze, "unfreeze": m.unfreeze, "prune": m.prune,
 		"reserve child": m.reserveChild, "cancel children": m.cancelOthers, "claim run": m.claimRun, "claim run again": m.claimRun,
 		"answer child": m.answerChild, "answer child again": m.answerChild, "abandon child": m.abandonChild,
-		"start child": m.startChild, "finish child": m.finishChild, "renew run": m.renewRun,
+		"start child": m.startChild, "count agent": m.countAgent, "finish child": m.finishChild, "renew run": m.renewRun,
 	}
 }
 
