@@ -14,7 +14,6 @@ import (
 
 	"piworkflows/clock"
 	"piworkflows/controller"
-	"piworkflows/engine"
 	"piworkflows/lease"
 	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
@@ -137,7 +136,7 @@ func newHost(
 		manager: manager,
 		passes:  passes,
 		runner: &runner{
-			store: store, engine: engine.New(o.engine()), catalog: o.Catalog, clock: o.Clock,
+			store: store, engine: o.childEngine(store), catalog: o.Catalog, clock: o.Clock,
 			log: o.Logger, records: o.observers(), runs: o.Runs, root: root, limit: o.ChildRuns, observe: o.Observe,
 			lasts:        o.Lease,
 			endLeftovers: func(ctx context.Context) { o.endLeftovers(ctx, false) },

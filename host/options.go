@@ -37,7 +37,8 @@ type Options struct {
 	// Retention says what a host removes when it is old; the defaults are on.
 	Retention Retention
 	// Agents does the agent steps of every run; without it they fail when they are
-	// reached.
+	// reached. Those of child runs wait if their controller has had too many in an
+	// hour.
 	Agents engine.AgentExecutor
 	// Notifier takes what notify nodes send; without one they fail when they are
 	// reached.

@@ -36,8 +36,9 @@ const reasonOwnerGone = "the process that ran it is gone"
 // runner turns queue rows of child runs into engine runs. It owns every
 // goroutine that it starts: run returns after all of them.
 type runner struct {
-	store   Store
-	engine  *engine.Engine
+	store Store
+	// engine makes the engine of one run.
+	engine  func(*runqueue.Claim) *engine.Engine
 	catalog *Catalog
 	clock   clock.Clock
 	log     *slog.Logger
@@ -220,11 +221,11 @@ func (r *runner) start(ctx, held context.Context, g *workflow.Graph, claim *runq
 	defer context.AfterFunc(ctx, cancel)()
 	o := r.startOptions(claim)
 	if parent := claim.Row.ContinuationOf; parent != "" {
-		return r.engine.Continue(starting, g, engine.ContinueOptions{
+		return r.engine(claim).Continue(starting, g, engine.ContinueOptions{
 			Parent: parent, RunID: o.RunID, Answer: o.Input, Fence: o.Fence, Observe: o.Observe,
 		})
 	}
-	return r.engine.Start(starting, g, o)
+	return r.engine(claim).Start(starting, g, o)
 }
 
 func (r *runner) startOptions(claim *runqueue.Claim) engine.StartOptions {
