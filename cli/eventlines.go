@@ -65,6 +65,7 @@ var eventParts = []struct {
 	{"requeueAfterMs", lasting("again in")}, {"effectKey", named("effect")}, {"requestKey", named("request")},
 	{"source", named("source")}, {"attempt", named("attempt")}, {"generation", named("generation")},
 	{"actor", named("by")}, {"externalRef", named("ref")}, {"note", plainly}, {"code", named("code")}, {"error", plainly},
+	{"runId", named("run")},
 }
 
 // eventDetail is a payload in short.

@@ -130,7 +130,7 @@ func (h *herald) attempt(ctx context.Context, n controller.Notice) error {
 		end.Told = errors.Is(err, errNotifyRefused)
 		end.After = notifyBackoff.Delay(n.Attempts+1, rand.Float64()) //nolint:gosec // no secret
 		h.log.WarnContext(ctx, "a notice was not told", "kind", n.Kind, "controller", n.Controller, "key", n.Key,
-			"error", end.Err, "givenUp", end.Told)
+			"subject", n.Subject, "error", end.Err, "givenUp", end.Told)
 	}
 	return h.store.EndNotice(ctx, h.hook.Name, n.ID, end)
 }

@@ -16,6 +16,7 @@ import (
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/lease"
+	"piworkflows/runqueue"
 )
 
 // telling is a herald over a store of its own, of which the test hears.
@@ -240,4 +241,58 @@ func TestADeletionThatIsStuckIsTold(t *testing.T) {
 			t.Errorf("notice %+v", n)
 		}
 	})
+}
+
+// asks lets a detached run wait for an answer.
+func (k *telling) asks(runID string) {
+	k.t.Helper()
+	ctx := k.t.Context()
+	k.must(k.store.QueueRun(ctx, runqueue.NewRun{RunID: runID, Workflow: "trip", Source: json.RawMessage("{}"), Input: json.RawMessage("1")}))
+	c, err := k.store.ClaimRun(ctx, runqueue.ClaimQuery{Detached: true}, lease.DefaultDuration)
+	k.must(err)
+	k.must(k.store.AwaitAnswer(ctx, c))
+}
+
+func TestEachDetachedRunThatWaitsIsToldOnce(t *testing.T) {
+	t.Parallel()
+	tellingIn(t, func(k *telling) {
+		k.asks("a")
+		n := k.next(time.Minute)
+		if n.Kind != controller.NoticeRunWaiting || n.Subject != "a" || n.Ref() != (controller.Ref{}) {
+			t.Errorf("notice %+v", n)
+		}
+		k.asks("b")
+		if other := k.next(time.Minute); other.ID == n.ID || other.Subject != "b" {
+			t.Errorf("notice %+v after %+v", other, n)
+		}
+		k.silence(20 * time.Minute)
+	})
+}
+
+// A run that got its answer, or is cancelled or forgotten, waits no more.
+func TestARunThatWaitsNoMoreIsNotTold(t *testing.T) {
+	t.Parallel()
+	for name, over := range map[string]func(context.Context, Store) error{
+		"answered": func(ctx context.Context, s Store) error {
+			return s.QueueRun(ctx, runqueue.NewRun{
+				RunID: "next", Workflow: "trip", Source: json.RawMessage("{}"), Input: json.RawMessage("1"), ContinuationOf: "a",
+			})
+		},
+		"cancelled": func(ctx context.Context, s Store) error { return s.WithdrawRun(ctx, "a", "nobody answers") },
+		"forgotten": func(ctx context.Context, s Store) error {
+			_, err := s.ForgetRun(ctx, "a")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tellingIn(t, func(k *telling) {
+				k.answers(errors.New("nobody there"))
+				k.asks("a")
+				k.next(time.Minute)
+				k.must(over(k.t.Context(), k.store))
+				k.silence(20 * time.Minute)
+			})
+		})
+	}
 }
