@@ -20,6 +20,10 @@ import (
 
 const (
 	noteSuffix = ".process"
+	// halfSuffix ends the name of a note that is being written. What a killed process
+	// left of one is removed, at the latest after halfAge if it does not say whose it was.
+	halfSuffix = ".new"
+	halfAge    = time.Minute
 	// maxNotes bounds the notes that are looked at in one go, maxNoteBytes the size
 	// of one.
 	maxNotes     = 10_000
@@ -89,10 +93,10 @@ func (n *note) started(leader Identity) error {
 func (n *note) write() error {
 	text, err := json.Marshal(n)
 	if err == nil {
-		err = os.WriteFile(n.path+".new", text, 0o600)
+		err = os.WriteFile(n.path+halfSuffix, text, 0o600)
 	}
 	if err == nil {
-		err = os.Rename(n.path+".new", n.path)
+		err = os.Rename(n.path+halfSuffix, n.path)
 	}
 	if err != nil {
 		_ = os.Remove(n.path + ".new") // the old one, if there is one, stays
@@ -147,11 +151,30 @@ func leftovers(ledger string, own bool) ([]*note, error) {
 	}
 	var left []*note
 	for _, name := range names {
-		if n := readNote(filepath.Join(ledger, name)); n != nil && (!n.Owner.Alive() || own && n.isOurs()) {
+		path := filepath.Join(ledger, name)
+		if whole, isHalf := strings.CutSuffix(path, halfSuffix); isHalf {
+			removeHalf(path, whole)
+		} else if n := readNote(path, path); n != nil && n.isLeft(own) {
 			left = append(left, n)
 		}
 	}
 	return left, nil
+}
+
+// isLeft reports whether nobody is there any more who would end the command.
+func (n *note) isLeft(own bool) bool { return !n.Owner.Alive() || own && n.isOurs() }
+
+// removeHalf removes a note that was not written to its end: its command was not
+// started, or has a whole note beside it.
+func removeHalf(path, whole string) {
+	info, err := os.Stat(path)
+	if err != nil || !strings.HasSuffix(whole, noteSuffix) {
+		return
+	}
+	n := readNote(path, whole)
+	if n != nil && !n.Owner.Alive() || n == nil && now().Sub(info.ModTime()) > halfAge {
+		_ = os.Remove(path) // a sweep to come tries again
+	}
 }
 
 func (n *note) isOurs() bool {
@@ -159,9 +182,10 @@ func (n *note) isOurs() bool {
 	return err == nil && n.Owner == us
 }
 
-// readNote returns nil for what is no note of a command: it names no process.
-func readNote(path string) *note {
-	name, isNote := strings.CutSuffix(filepath.Base(path), noteSuffix)
+// readNote reads the note of the name whole. It returns nil for what is no note of a
+// command: it names no process.
+func readNote(path, whole string) *note {
+	name, isNote := strings.CutSuffix(filepath.Base(whole), noteSuffix)
 	info, err := os.Stat(path)
 	if !isNote || err != nil || !info.Mode().IsRegular() || info.Size() > maxNoteBytes {
 		return nil
@@ -170,7 +194,7 @@ func readNote(path string) *note {
 	if err != nil {
 		return nil
 	}
-	n := &note{path: path}
+	n := &note{path: whole}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(n); err != nil || n.Marker != name || len(name) < len(newMarker()) || n.Owner.PID <= 0 {

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // owner runs a command that starts others until it is killed: one in the group, and
@@ -141,6 +142,54 @@ func TestNothingElseIsEnded(t *testing.T) {
 	wantNotes(t, ledger, 1+4)
 	if ended, err := EndLeftovers(ledger, true); err != nil || ended != 1 || there.Alive() {
 		t.Errorf("our own: %d, %v", ended, err)
+	}
+}
+
+// A process may be killed while it writes a note.
+func TestNotesThatWereBegunAreRemoved(t *testing.T) {
+	t.Parallel()
+	ledger := t.TempDir()
+	us, err := ourselves()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := us
+	dead.StartTime--
+	half := func(n note, text string, age time.Duration) string {
+		n.Marker = newMarker()
+		if text == "" {
+			written, err := json.Marshal(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(written)
+		}
+		path := filepath.Join(ledger, n.Marker+noteSuffix+halfSuffix)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	removed := []string{half(note{Owner: dead}, "", 0), half(note{}, "{", 2*halfAge)}
+	kept := []string{half(note{Owner: us}, "", 2*halfAge), half(note{}, "{", 0), filepath.Join(ledger, "else"+halfSuffix)}
+	if err := os.WriteFile(kept[2], nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := EndLeftovers(ledger, false); err != nil || ended != 0 {
+		t.Errorf("EndLeftovers = %d, %v", ended, err)
+	}
+	for _, path := range removed {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is left", path)
+		}
+	}
+	for _, path := range kept {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s is gone", path)
+		}
 	}
 }
 
