@@ -1,8 +1,7 @@
 package source_test
 
 import (
-	"os"
-	"path/filepath"
+	"path"
 	"strings"
 	"testing"
 
@@ -15,11 +14,18 @@ import (
 // The document shows code that is compiled and run.
 func TestTheDocumentShowsWhatIsCompiled(t *testing.T) {
 	t.Parallel()
-	document := read(t, "docs", "sources.md")
+	document, err := repo.Read("docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, dir := range map[string]string{
 		"own": "", "fswatch": "fswatch", "poll": "poll", "resources": "resources", "schedule": "schedule", "webhook": "webhook",
 	} {
-		_, after, _ := strings.Cut(read(t, "source", dir, "example_test.go"), "// "+name+":declare\n")
+		example, err := repo.Read(path.Join("source", dir, "example_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(example, "// "+name+":declare\n")
 		want, _, found := strings.Cut(after, "// "+name+":end\n")
 		if !found {
 			t.Errorf("source/%s/example_test.go has no part between %s:declare and %[2]s:end", dir, name)
@@ -33,17 +39,4 @@ func TestTheDocumentShowsWhatIsCompiled(t *testing.T) {
 			t.Errorf("docs/sources.md differs from the example of %s (-code +document):\n%s", name, diff)
 		}
 	}
-}
-
-func read(t *testing.T, path ...string) string {
-	t.Helper()
-	root, err := repo.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(append([]string{root}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -35,6 +35,17 @@ func Root() (string, error) {
 	}
 }
 
+// Read returns the text of one file of the checkout. Path is relative to the root,
+// with slashes.
+func Read(path string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+	return string(text), err
+}
+
 // Files returns the tracked files, relative to root and with slashes. It needs
 // git and a checkout made by git.
 func Files(ctx context.Context, root string) ([]string, error) {

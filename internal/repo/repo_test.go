@@ -1,8 +1,8 @@
 package repo_test
 
 import (
-	"os"
-	"path/filepath"
+	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -10,21 +10,24 @@ import (
 	"piworkflows/internal/repo"
 )
 
-func TestRootHoldsTheModule(t *testing.T) {
+func TestReadsWhatIsUnderTheRoot(t *testing.T) {
 	t.Parallel()
-	root, err := repo.Root()
-	if err != nil {
-		t.Fatal(err)
+	text, err := repo.Read("internal/repo/repo.go")
+	if err != nil || !strings.Contains(text, "\npackage repo\n") {
+		t.Errorf("read %q, %v", text, err)
 	}
-	if _, err := os.Stat(filepath.Join(root, "internal", "repo", "repo.go")); err != nil {
-		t.Fatal(err)
+	if text, err := repo.Read("internal/repo/missing.go"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is missing: %q, %v", text, err)
 	}
 }
 
-func TestRootOutsideAModule(t *testing.T) {
+func TestOutsideAModule(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if root, err := repo.Root(); err == nil {
-		t.Fatalf("found %s", root)
+		t.Errorf("found %s", root)
+	}
+	if text, err := repo.Read("go.mod"); err == nil {
+		t.Errorf("read %q", text)
 	}
 }
 

@@ -1,8 +1,6 @@
 package webhook_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,28 +18,23 @@ var (
 // The document has every refusal.
 func TestTheDocumentHasEveryRefusal(t *testing.T) {
 	t.Parallel()
+	code, err := repo.Read("source/webhook/refusal.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := repo.Read("docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]string{}
-	for _, match := range refusalInCode.FindAllStringSubmatch(read(t, "source", "webhook", "refusal.go"), -1) {
+	for _, match := range refusalInCode.FindAllStringSubmatch(code, -1) {
 		want[match[2]] = match[1]
 	}
 	got := map[string]string{}
-	for _, match := range refusalInDocument.FindAllStringSubmatch(read(t, "docs", "sources.md"), -1) {
+	for _, match := range refusalInDocument.FindAllStringSubmatch(document, -1) {
 		got[match[3]] = strings.ReplaceAll(match[2], " ", "")
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
 		t.Errorf("docs/sources.md differs from refusal.go (-code +document):\n%s", diff)
 	}
-}
-
-func read(t *testing.T, path ...string) string {
-	t.Helper()
-	root, err := repo.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(append([]string{root}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
