@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -108,9 +109,9 @@ func orDefaults(c clock.Clock, log *slog.Logger) (clock.Clock, *slog.Logger) {
 	return o.Clock, o.Logger
 }
 
-// settleRuns looks at the runs that had not ended when the copy was made. A host
-// begins a child run without a record anew; nobody can go on with another one. Those
-// in another folder of runs are for the hosts that have it.
+// settleRuns looks at the runs that had not ended when the copy was made. Without a
+// record, those that belong to the hosts begin anew, and nobody can go on with another
+// one. Those in another folder of runs are for the hosts that have it.
 func (o RestoreOptions) settleRuns(ctx context.Context) (list []UnrecordedRun, err error) {
 	store, err := OpenStore(ctx, o.Paths, o.Clock, o.Logger)
 	if err != nil {
@@ -127,7 +128,7 @@ func (o RestoreOptions) settleRuns(ctx context.Context) (list []UnrecordedRun, e
 			if !unrecorded(err) || row.Root != "" && row.Root != root {
 				return nil
 			}
-			fate, err := settleRun(ctx, store, row)
+			fate, err := o.settleRun(ctx, store, row)
 			if err == nil {
 				list = append(list, UnrecordedRun{row.RunID, row.Workflow, fate})
 			}
@@ -140,9 +141,10 @@ func (o RestoreOptions) settleRuns(ctx context.Context) (list []UnrecordedRun, e
 	return list, nil
 }
 
-// eachRun calls f with every run that a query finds, page by page.
+// eachRun calls f with every run that a query finds, page by page. f may change the
+// run.
 func eachRun(ctx context.Context, store runqueue.Store, q runqueue.Query, f func(runqueue.Row) error) error {
-	q.Limit = runsPage
+	q.Limit = cmp.Or(q.Limit, runsPage)
 	for {
 		page, err := store.Runs(ctx, q)
 		if err != nil {
@@ -163,8 +165,8 @@ func eachRun(ctx context.Context, store runqueue.Store, q runqueue.Query, f func
 // runsPage is how many runs are read at once.
 const runsPage = 1000
 
-func settleRun(ctx context.Context, store runqueue.Store, row runqueue.Row) (RunFate, error) {
-	if row.ChildOf != "" {
+func (o RestoreOptions) settleRun(ctx context.Context, store runqueue.Store, row runqueue.Row) (RunFate, error) {
+	if o.beginsAnew(row) {
 		return FateAnew, nil
 	}
 	claim, err := store.AdoptRun(ctx, row.RunID, "", lease.DefaultDuration)
@@ -172,4 +174,14 @@ func settleRun(ctx context.Context, store runqueue.Store, row runqueue.Row) (Run
 		return "", err
 	}
 	return FateEnded, store.AbandonRun(ctx, claim, runqueue.Failed, reasonNoRecord)
+}
+
+// beginsAnew reports whether a host begins a run that has no record. It can tell
+// that a continuation never began only by the record of its parent.
+func (o RestoreOptions) beginsAnew(row runqueue.Row) bool {
+	if row.ChildOf != "" {
+		return true
+	}
+	here := Options{Paths: o.Paths}
+	return row.Detached && (row.ContinuationOf == "" || here.recorded(row.ContinuationOf))
 }

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/lease"
+	"piworkflows/runbundle"
 	"piworkflows/runqueue"
 )
 
@@ -70,6 +72,66 @@ func TestRunsWithoutARecordAfterARestoration(t *testing.T) {
 	w.once(t)
 	if ready, _ := w.job(t, "a"); ready.Status != controller.True {
 		t.Errorf("the resource is %+v", ready)
+	}
+}
+
+// A detached run that a host gave back before it began has no record, and begins after
+// a restoration too; that of an answer does if the run that was answered is here.
+func TestDetachedRunsThatHadNotBegunAfterARestoration(t *testing.T) {
+	t.Parallel()
+	w := travel(t, t.TempDir(), newTrip().stay())
+	waits, err := host.RunWorkflow(t.Context(), w.options(), w.store, "trip", []byte(`"south"`))
+	must(t, err)
+	fresh := w.queued(t)
+	answer, err := host.QueueAnswer(t.Context(), w.options(), w.store, waits.RunID, []byte(`"north"`))
+	must(t, err)
+	w.awaits(t, "gone")
+	must(t, w.store.QueueRun(t.Context(), runqueue.NewRun{
+		RunID: "orphan", Workflow: "trip", Source: []byte("{}"), Input: []byte("1"), ContinuationOf: "gone",
+	}))
+	w.giveBackAll(t)
+	file := w.backup(t)
+	must(t, w.store.Close())
+	r, err := w.restore(t, file)
+	must(t, err)
+	fates := map[string]host.RunFate{}
+	for _, run := range r.Runs {
+		fates[run.RunID] = run.Fate
+	}
+	want := map[string]host.RunFate{fresh: host.FateAnew, answer: host.FateAnew, "orphan": host.FateEnded}
+	if diff := cmp.Diff(want, fates); diff != "" {
+		t.Errorf("fates (-want +got):\n%s", diff)
+	}
+	again := travel(t, w.paths.Project, newTrip().stay())
+	again.once(t)
+	again.mustBe(t, fresh, runqueue.Done, runbundle.Waiting)
+	again.mustBe(t, answer, runqueue.Done, runbundle.Completed)
+}
+
+// awaits leaves the row of a run that waits for an answer, and has no record.
+func (w *world) awaits(t *testing.T, runID string) {
+	t.Helper()
+	c, err := w.store.Launch(t.Context(), runqueue.NewRun{
+		RunID: runID, Workflow: "trip", Source: []byte("{}"), Input: []byte("1"),
+	}, lease.DefaultDuration)
+	must(t, err)
+	must(t, w.store.AwaitAnswer(t.Context(), c))
+}
+
+// giveBackAll claims all detached runs as a host does, which stops before they begin.
+func (w *world) giveBackAll(t *testing.T) {
+	t.Helper()
+	var claims []*runqueue.Claim
+	for {
+		c, err := w.store.ClaimRun(t.Context(), runqueue.ClaimQuery{Detached: true}, lease.DefaultDuration)
+		must(t, err)
+		if c == nil {
+			break
+		}
+		claims = append(claims, c)
+	}
+	for _, c := range claims {
+		must(t, w.store.ParkRun(t.Context(), c, ""))
 	}
 }
 
