@@ -59,6 +59,7 @@ var codes = map[string]int{
 	"unsupported_store":    exitUsage,
 	"foreign_store":        exitUsage,
 	"store_version":        exitUsage,
+	"store_schema":         exitUsage,
 	"not_a_copy":           exitUsage,
 	"copy_exists":          exitConflict,
 	"store_open":           exitConflict,

@@ -16,6 +16,8 @@ type claims struct {
 	clock clock.Clock
 	log   *slog.Logger
 	lasts time.Duration
+	// failed is told of errors of the store.
+	failed func(error)
 }
 
 // next blocks until it has claimed a row; nil once ctx ended. dry hears
@@ -33,6 +35,7 @@ func (c claims) next(ctx context.Context, q runqueue.ClaimQuery, dry func(is boo
 		}
 		if err != nil && ctx.Err() == nil {
 			c.log.Error("claim a run", "error", err)
+			c.failed(err)
 			_ = clock.Sleep(ctx, c.clock, storeRetry)
 		}
 	}

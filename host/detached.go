@@ -19,6 +19,8 @@ import (
 type detached struct {
 	o     Options
 	store Store
+	// storeFailed is told of errors of the store.
+	storeFailed func(error)
 	// root is the ID of the folder of runs.
 	root string
 
@@ -30,14 +32,14 @@ type detached struct {
 	turn chan struct{}
 }
 
-func newDetached(o Options, store Store, root string) *detached {
-	return &detached{o: o, store: store, root: root, turn: make(chan struct{})}
+func newDetached(o Options, store Store, root string, storeFailed func(error)) *detached {
+	return &detached{o: o, store: store, root: root, storeFailed: storeFailed, turn: make(chan struct{})}
 }
 
 // run claims and runs rows until ctx ends, then parks what still runs and waits for
 // it.
 func (d *detached) run(ctx context.Context) {
-	c := claims{d.store, d.o.Clock, d.o.Logger, d.o.Lease}
+	c := claims{d.store, d.o.Clock, d.o.Logger, d.o.Lease, d.storeFailed}
 	query := runqueue.ClaimQuery{Detached: true, Root: d.root}
 	inParallel(ctx, d.o.DetachedRuns,
 		func() *runqueue.Claim {

@@ -7,6 +7,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/host"
+	"piworkflows/lease"
 	"piworkflows/runqueue"
 )
 
@@ -39,6 +40,27 @@ func (f *faulty) ask(op string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.fail(op)
+}
+
+func (f *faulty) ClaimRun(ctx context.Context, q runqueue.ClaimQuery, d time.Duration) (*runqueue.Claim, error) {
+	if err := f.ask("ClaimRun"); err != nil {
+		return nil, err
+	}
+	return f.Store.ClaimRun(ctx, q, d)
+}
+
+func (f *faulty) ClaimWorkers(ctx context.Context, token lease.Token, d time.Duration) (runqueue.Workers, error) {
+	if err := f.ask("ClaimWorkers"); err != nil {
+		return runqueue.Workers{}, err
+	}
+	return f.Store.ClaimWorkers(ctx, token, d)
+}
+
+func (f *faulty) Claim(ctx context.Context, controllers []string, d time.Duration) (*controller.Claim, error) {
+	if err := f.ask("Claim"); err != nil {
+		return nil, err
+	}
+	return f.Store.Claim(ctx, controllers, d)
 }
 
 func (f *faulty) StartChild(ctx context.Context, c *runqueue.Claim) error {

@@ -36,6 +36,7 @@ type Host struct {
 	sweeper  *sweeper
 	catalog  *Catalog
 	passes   *passCount
+	giveUp   *giveUp
 	clock    clock.Clock
 	log      *slog.Logger
 	health   *health
@@ -110,8 +111,8 @@ func newHost(
 	if err != nil {
 		return nil, err
 	}
-	passes := &passCount{}
-	manager, err := o.manager(store, passes)
+	passes, giveUp := &passCount{}, &giveUp{}
+	manager, err := o.manager(store, controller.Observers{passes, giveUp})
 	if err != nil {
 		return nil, err
 	}
@@ -135,14 +136,16 @@ func newHost(
 		store:   store,
 		manager: manager,
 		passes:  passes,
+		giveUp:  giveUp,
 		runner: &runner{
 			store: store, engine: o.childEngine(store), catalog: o.Catalog, clock: o.Clock,
 			log: o.Logger, records: o.observers(), runs: o.Runs, root: root, limit: o.ChildRuns, observe: o.Observe,
 			lasts:        o.Lease,
+			storeFailed:  giveUp.hear,
 			endLeftovers: func(ctx context.Context) { o.endLeftovers(ctx, false) },
 		},
 		sources:  sources{store, o.Catalog, o.Clock, o.observers()},
-		detached: newDetached(o, store, root),
+		detached: newDetached(o, store, root, giveUp.hear),
 		sweeper:  newSweeper(o, store),
 		catalog:  o.Catalog,
 		clock:    o.Clock,
@@ -151,7 +154,7 @@ func newHost(
 		health:   health,
 		endpoint: endpoint,
 		drain:    o.Drain,
-		turn:     turn{store: store, clock: o.Clock, log: o.Logger, lasts: o.Lease, token: lease.NewToken()},
+		turn:     turn{store: store, clock: o.Clock, log: o.Logger, lasts: o.Lease, token: lease.NewToken(), failed: giveUp.hear},
 		abandon:  func(ctx context.Context) { o.endLeftovers(ctx, true) },
 		close:    sync.OnceValue(func() error { return errors.Join(endpoint.close(), unlock()) }),
 	}, nil

@@ -33,20 +33,25 @@ type Pending struct {
 // RunOnce works until nothing of the loaded controllers is claimed, no child or
 // detached run is unfinished and no row is due within five seconds, then stops as Run
 // does. Sources are not started. An ended ctx stops it early, with its cause
-// as the error.
+// as the error, and so does an error of the store that does not go away by itself: any
+// but those with a method Temporary that says so.
 func (h *Host) RunOnce(ctx context.Context) (Summary, error) {
-	working, stop := context.WithCancel(ctx)
-	defer stop()
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	h.giveUp.end.Store(&stop)
 	var idle error
 	err := h.work(working, func(ctx context.Context) {
 		h.announce(ctx)
 		h.detached.awaitIdle(ctx)
 		idle = h.awaitIdle(ctx)
-		stop()
+		stop(nil)
 	})
+	gaveUp, broken := errors.AsType[*storeError](context.Cause(working))
 	switch {
 	case ctx.Err() != nil:
 		return Summary{}, errors.Join(context.Cause(ctx), err)
+	case broken:
+		return Summary{}, errors.Join(gaveUp.error, err)
 	case err != nil: // the parts may be at work still
 		return Summary{}, err
 	case idle != nil:

@@ -110,14 +110,14 @@ func (o Options) check() error {
 	return nil
 }
 
-func (o Options) manager(store Store, passes *passCount) (*controller.Manager, error) {
+func (o Options) manager(store Store, more controller.Observer) (*controller.Manager, error) {
 	return controller.NewManager(controller.ManagerOptions{
 		Store:       store, // which it wraps by itself, with all that the store is able to do
 		Definitions: o.Catalog.definitions(),
 		Scheduler:   scheduler{o.Catalog, o.Clock},
 		Clock:       o.Clock,
 		Logger:      o.Logger,
-		Observer:    o.heard(passes),
+		Observer:    o.heard(more),
 		Workers:     o.Workers,
 		Lease:       o.Lease,
 		Renewal:     o.Lease / renewals,

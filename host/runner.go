@@ -51,6 +51,8 @@ type runner struct {
 	observe func(RunEvent)
 	// active counts the runs that are under way.
 	active atomic.Int64
+	// storeFailed is told of errors of the store.
+	storeFailed func(error)
 	// endLeftovers ends the commands of processes that are dead.
 	endLeftovers func(context.Context)
 }
@@ -58,7 +60,7 @@ type runner struct {
 // run claims and runs rows until ctx ends, then interrupts what still runs and
 // waits for it.
 func (r *runner) run(ctx context.Context) {
-	c := claims{r.store, r.clock, r.log, r.lasts}
+	c := claims{r.store, r.clock, r.log, r.lasts, r.storeFailed}
 	query := runqueue.ClaimQuery{Root: r.root}
 	inParallel(ctx, r.limit,
 		func() *runqueue.Claim { return c.next(ctx, query, func(bool) {}) },

@@ -19,6 +19,8 @@ type turn struct {
 	log   *slog.Logger
 	lasts time.Duration
 	token lease.Token
+	// failed is told of errors of the store.
+	failed func(error)
 }
 
 // take blocks until the workers are ours; false once ctx ended.
@@ -38,6 +40,7 @@ func (t turn) take(ctx context.Context) bool {
 		}
 		if err != nil && ctx.Err() == nil {
 			t.log.ErrorContext(ctx, "cannot take the workers, it is tried again", "error", err)
+			t.failed(err)
 			_ = clock.Sleep(ctx, t.clock, storeRetry)
 		}
 	}

@@ -101,8 +101,8 @@ func (c *conn) sound(path, check string) error {
 }
 
 // Verify reads a copy of a store from its first byte to its last, and leaves no
-// trace. It is a *NoFileError if there is none, a *ForeignStoreError, a *VersionError
-// or a *DamagedError if that is no copy to rely on, and a *NoCopyError if the file is a
+// trace. It is a *NoFileError if there is none, a *ForeignStoreError, a *VersionError,
+// a *SchemaError or a *DamagedError if that is no copy to rely on, and a *NoCopyError if the file is a
 // store in use.
 func Verify(path string) (Contents, error) {
 	err := identify(path)

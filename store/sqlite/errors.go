@@ -51,6 +51,23 @@ func (e *VersionError) Error() string {
 // ErrorCode is the stable code of the error.
 func (*VersionError) ErrorCode() string { return "store_version" }
 
+// SchemaError says that a build of this program that was never released made the
+// file: it has the version of this one, and other tables. It was not touched.
+type SchemaError struct {
+	Path string
+	// Version is the one that both claim.
+	Version int
+}
+
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("%s was made by another build of this program, whose store version %d has other tables, and was "+
+		"left untouched: use that build, or move the file away and apply the resources anew, or name another file with --store",
+		e.Path, e.Version)
+}
+
+// ErrorCode is the stable code of the error.
+func (*SchemaError) ErrorCode() string { return "store_schema" }
+
 // BusyError says that other processes held the locks of the file for the whole
 // busy timeout. Nothing was written.
 type BusyError struct {
@@ -67,6 +84,9 @@ func (e *BusyError) Error() string {
 
 // Unwrap returns the error of SQLite.
 func (e *BusyError) Unwrap() error { return e.Err }
+
+// Temporary says that it may go well the next time.
+func (*BusyError) Temporary() bool { return true }
 
 // ErrorCode is the stable code of the error.
 func (*BusyError) ErrorCode() string { return "store_busy" }
@@ -95,6 +115,9 @@ func (e *DiskError) Error() string {
 
 // Unwrap returns the error of SQLite or the operating system.
 func (e *DiskError) Unwrap() error { return e.Err }
+
+// Temporary says that it goes well once there is space.
+func (e *DiskError) Temporary() bool { return e.Full }
 
 // ErrorCode is the stable code of the error.
 func (e *DiskError) ErrorCode() string {

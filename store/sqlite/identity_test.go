@@ -125,6 +125,32 @@ func TestNewerVersionInTheLogIsRefusedUntouched(t *testing.T) {
 	wantVersionError(t, o)
 }
 
+// Builds between two releases may differ in their tables and not in their version.
+func TestTablesOfAnotherBuildAreRefusedUntouched(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"another digest":                 "UPDATE schema_info SET digest = 'other'",
+		"a build that knew of no digest": "ALTER TABLE schema_info DROP COLUMN digest",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t)
+			newer(t, o, script)
+			before := tree(t, filepath.Dir(o.Path))[o.Path]
+			for _, o.ReadOnly = range []bool{false, true} {
+				_, err := sqlite.Open(t.Context(), o)
+				var refused *sqlite.SchemaError
+				if !errors.As(err, &refused) || refused.Path != o.Path || refused.Version != 1 {
+					t.Fatalf("error %v, want a SchemaError", err)
+				}
+				if after := tree(t, filepath.Dir(o.Path))[o.Path]; after != before {
+					t.Error("the file changed")
+				}
+			}
+		})
+	}
+}
+
 func wantVersionError(t *testing.T, o sqlite.Options) {
 	t.Helper()
 	before := tree(t, filepath.Dir(o.Path))

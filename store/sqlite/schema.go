@@ -1,9 +1,16 @@
 package sqlite
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 const (
@@ -21,6 +28,17 @@ var migrations = []string{schemaV1}
 
 // version is the schema version that this program writes.
 func version() int { return len(migrations) }
+
+// comment is one in a migration; none has a text with two hyphens in it.
+var comment = regexp.MustCompile(`--[^\n]*`)
+
+// digest tells the tables of a version from those of another build that gave them the
+// same number. Comments and blanks make no difference.
+func digest(version int) string {
+	text := comment.ReplaceAllString(strings.Join(migrations[:version], "\n"), "")
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
+	return hex.EncodeToString(sum[:])
+}
 
 // migrate brings the file to our version. A new file gets its schema while it
 // still has a rollback journal, so that its header tells what it is from the
@@ -65,7 +83,7 @@ func upgrade(c *conn, path string, now time.Time) (err error) {
 
 // stamp writes who we are and commits.
 func stamp(c *conn) error {
-	if err := c.exec("INSERT OR REPLACE INTO schema_info VALUES (1, ?, ?)", schemaID, version()); err != nil {
+	if err := c.exec("INSERT OR REPLACE INTO schema_info VALUES (1, ?, ?, ?)", schemaID, version(), digest(version())); err != nil {
 		return err
 	}
 	return c.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
@@ -105,5 +123,16 @@ func recordedVersion(c *conn, path string) (int, error) {
 	if found < 1 || found > version() {
 		return 0, &VersionError{Path: path, Version: found, Known: version()}
 	}
-	return found, nil
+	return found, checkDigest(c, path, found)
+}
+
+// checkDigest refuses the tables of another build. One that knew of no digests yet
+// has no such column.
+func checkDigest(c *conn, path string, version int) error {
+	var recorded string
+	_, err := c.first("SELECT digest FROM schema_info", nil, &recorded)
+	if errors.Is(err, sqlite3.ERROR) || err == nil && recorded != digest(version) {
+		return &SchemaError{Path: path, Version: version}
+	}
+	return err
 }

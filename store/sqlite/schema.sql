@@ -7,7 +7,10 @@
 CREATE TABLE schema_info (
   singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
   schema_id TEXT NOT NULL,
-  version   INTEGER NOT NULL
+  version   INTEGER NOT NULL,
+  -- of the statements that made the tables, with which builds of one version are told
+  -- apart that were never released
+  digest    TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE schema_migrations (
