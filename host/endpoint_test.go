@@ -145,6 +145,26 @@ func TestMetricsAreThereForEveryController(t *testing.T) {
 	}
 }
 
+// A rate over a series that begins at one misses the first event.
+func TestMetricsOfAControllerThatComesLaterBeginAtZero(t *testing.T) {
+	t.Parallel()
+	f := following{newFolder(t, host.PlaceProject, map[string]string{"early.controller": "one"}), newWorld(t, newWork())}
+	f.world.catalog = host.Load(t.Context(), f.folder)
+	base, _ := f.world.listening(t, f.world.listeningOptions())
+	f.loaded(t, "one")
+	f.write(t, "late.controller", "two")
+	f.tell()
+	f.loaded(t, "two")
+	_, body := get(t, base+"/metrics")
+	for _, series := range []string{
+		`controller_reconcile_total{controller="late",result="error"}`, `workqueue_depth{controller="late"}`,
+	} {
+		if !strings.Contains(body, "pi_workflows_"+series+" 0\n") {
+			t.Errorf("%s is not there", series)
+		}
+	}
+}
+
 func TestATokenKeepsStrangersOff(t *testing.T) { // no t.Parallel: it sets the environment
 	t.Setenv("PI_WORKFLOWS_TEST_TOKEN", "a-token-of-some-length")
 	w := newWorld(t, newWork())

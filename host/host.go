@@ -15,6 +15,7 @@ import (
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/lease"
+	"piworkflows/metrics"
 	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
 )
@@ -40,6 +41,8 @@ type Host struct {
 	clock    clock.Clock
 	log      *slog.Logger
 	health   *health
+	// counts are nil if nobody can ask for them.
+	counts *metrics.Metrics
 	// heralds serve the notify hooks.
 	heralds []*herald
 	// reloading keeps definitions that change at once from overtaking each other.
@@ -107,7 +110,7 @@ func newHost(
 	if err := checkNotify(ctx, o.Notify); err != nil {
 		return nil, err
 	}
-	o, series, err := o.counted(store)
+	o, counts, series, err := o.counted(store)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +155,7 @@ func newHost(
 		log:      o.Logger,
 		heralds:  o.heralds(store),
 		health:   health,
+		counts:   counts,
 		endpoint: endpoint,
 		drain:    o.Drain,
 		turn:     turn{store: store, clock: o.Clock, log: o.Logger, lasts: o.Lease, token: lease.NewToken(), failed: giveUp.hear},

@@ -126,18 +126,18 @@ func (o Options) manager(store Store, more controller.Observer) (*controller.Man
 
 // counted are the options of a host that counts, if somebody can ask for it, and
 // what answers them.
-func (o Options) counted(store Store) (Options, http.Handler, error) {
+func (o Options) counted(store Store) (Options, *metrics.Metrics, http.Handler, error) {
 	if o.Listen.Addr == "" {
-		return o, http.NotFoundHandler(), nil
+		return o, nil, http.NotFoundHandler(), nil
 	}
 	m, series, err := metrics.Handler(metrics.Options{
 		Definitions: o.Catalog.definitions(), Store: store, Workers: o.Workers, Clock: o.Clock,
 	})
 	if err != nil {
-		return o, nil, err
+		return o, nil, nil, err
 	}
 	o.Observer = o.heard(m)
-	return o, series, nil
+	return o, m, series, nil
 }
 
 // observers hear what the host has to tell beside the manager.

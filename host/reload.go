@@ -33,6 +33,9 @@ func (h *Host) reload(ctx context.Context) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	h.catalog.reload(ctx)
+	if h.counts != nil { // before something of them happens
+		h.counts.SetDefinitions(h.catalog.definitions()...)
+	}
 	if err := h.manager.SetDefinitions(h.catalog.definitions()...); err != nil {
 		h.log.ErrorContext(ctx, "the definitions are not used", "error", err)
 		return

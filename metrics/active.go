@@ -20,8 +20,8 @@ type active struct {
 	began map[string]map[string]time.Time
 }
 
-func newActive(c clock.Clock, definitions []*controller.Definition) *active {
-	a := &active{
+func newActive(c clock.Clock) *active {
+	return &active{
 		clock:   c,
 		workers: desc("controller_active_workers", "Passes that run."),
 		unfinished: desc("workqueue_unfinished_work_seconds",
@@ -29,10 +29,17 @@ func newActive(c clock.Clock, definitions []*controller.Definition) *active {
 		longest: desc("workqueue_longest_running_processor_seconds", "How long the oldest pass that runs has."),
 		began:   map[string]map[string]time.Time{},
 	}
+}
+
+// begin makes room for the passes of every controller.
+func (a *active) begin(definitions []*controller.Definition) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, d := range definitions {
-		a.began[d.Name] = map[string]time.Time{}
+		if a.began[d.Name] == nil {
+			a.began[d.Name] = map[string]time.Time{}
+		}
 	}
-	return a
 }
 
 func (a *active) start(p controller.PassInfo) {

@@ -3,11 +3,11 @@ package metrics
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"piworkflows/clock"
-	"piworkflows/controller"
 )
 
 // backlog reads the queue when the metrics are read: other processes change it,
@@ -15,13 +15,13 @@ import (
 type backlog struct {
 	store                           Backlogger
 	clock                           clock.Clock
-	names                           []string
+	names                           atomic.Pointer[[]string]
 	depth, delayed, claimed, oldest *prometheus.Desc
 	unfinishedRuns, up              *prometheus.Desc
 }
 
-func newBacklog(s Backlogger, c clock.Clock, definitions []*controller.Definition) *backlog {
-	b := &backlog{
+func newBacklog(s Backlogger, c clock.Clock) *backlog {
+	return &backlog{
 		store: s, clock: c,
 		depth:   desc("workqueue_depth", "Keys that are due and wait for a worker."),
 		delayed: desc("workqueue_delayed", "Keys that wait for their time."),
@@ -31,10 +31,6 @@ func newBacklog(s Backlogger, c clock.Clock, definitions []*controller.Definitio
 			"Child runs of the project that are queued or running.", nil, nil),
 		up: prometheus.NewDesc(Prefix+"store_up", "1 if the store answered when the metrics were read.", nil, nil),
 	}
-	for _, d := range definitions {
-		b.names = append(b.names, d.Name)
-	}
-	return b
 }
 
 // Describe implements prometheus.Collector.
@@ -59,7 +55,7 @@ func (b *backlog) Collect(out chan<- prometheus.Metric) {
 }
 
 func (b *backlog) collect(ctx context.Context, out chan<- prometheus.Metric) error {
-	for _, name := range b.names {
+	for _, name := range *b.names.Load() {
 		left, err := b.store.Backlog(ctx, []string{name})
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,7 +30,8 @@ type Backlogger interface {
 
 // Options say what is counted. Definitions and Store are required.
 type Options struct {
-	// Definitions are the controllers; all their series begin at zero.
+	// Definitions are the controllers; all their series begin at zero. See also
+	// Metrics.SetDefinitions.
 	Definitions []*controller.Definition
 	Store       Backlogger
 	// Workers is that of the manager; controller.DefaultWorkers if zero.
@@ -46,6 +48,7 @@ type Metrics struct {
 	sources sources
 	active  *active
 	backlog *backlog
+	workers int
 }
 
 var _ controller.Observer = (*Metrics)(nil)
@@ -58,12 +61,11 @@ func Register(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		o.Clock = clock.System()
 	}
 	m := &Metrics{
-		passes: newPasses(), outside: newOutside(), sources: newSources(), active: newActive(o.Clock, o.Definitions),
-		backlog: newBacklog(o.Store, o.Clock, o.Definitions),
+		passes: newPasses(), outside: newOutside(), sources: newSources(), active: newActive(o.Clock),
+		backlog: newBacklog(o.Store, o.Clock), workers: cmp.Or(o.Workers, controller.DefaultWorkers),
 	}
-	m.passes.begin(o)
-	m.outside.begin(o.Definitions)
-	m.sources.begin(o.Definitions)
+	m.outside.begin()
+	m.SetDefinitions(o.Definitions...)
 	collectors := slices.Concat(m.passes.collectors(), m.outside.collectors(), m.sources.collectors())
 	for _, c := range append(collectors, m.active, m.backlog) {
 		if err := reg.Register(c); err != nil {
@@ -71,6 +73,25 @@ func Register(reg prometheus.Registerer, o Options) (*Metrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// SetDefinitions says which controllers there are from now on. The series of those
+// that are new begin at zero. What was counted of one that is gone stays, but nothing
+// of it is asked of the store any more.
+func (m *Metrics) SetDefinitions(definitions ...*controller.Definition) {
+	m.passes.begin(definitions, m.workers)
+	m.outside.know(definitions)
+	m.sources.begin(definitions)
+	m.active.begin(definitions)
+	m.backlog.names.Store(new(namesOf(definitions)))
+}
+
+func namesOf(definitions []*controller.Definition) []string {
+	names := make([]string, len(definitions))
+	for i, d := range definitions {
+		names[i] = d.Name
+	}
+	return names
 }
 
 // Observe implements controller.Observer.

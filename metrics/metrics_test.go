@@ -205,6 +205,24 @@ func TestNoSeriesAppearsLater(t *testing.T) {
 	}
 }
 
+// TestSeriesOfALaterControllerBegin: it has those that it would have from the start.
+func TestSeriesOfALaterControllerBegin(t *testing.T) {
+	t.Parallel()
+	first, later := idle("first"), idle("quiet")
+	later.Sources = []controller.Source{hook{}}
+	w := newWorld(t, first)
+	w.metrics.Observe(controller.PassEnded{PassInfo: controller.PassInfo{Ref: controller.Ref{Controller: "first", Key: "k"}}, Outcome: controller.PassSettled})
+	w.metrics.SetDefinitions(first, later)
+	if diff := cmp.Diff(series(newWorld(t, first, later).text()), series(w.text())); diff != "" {
+		t.Errorf("series (-from the start +later):\n%s", diff)
+	}
+	w.metrics.SetDefinitions(later)
+	counted := `pi_workflows_controller_reconcile_total{controller="first",result="success"} 1`
+	if text := w.text(); !strings.Contains(text, counted) || strings.Contains(text, `workqueue_depth{controller="first"}`) {
+		t.Errorf("of a controller that is gone there is\n%s", text)
+	}
+}
+
 // hook is a source of the controller quiet that does nothing.
 type hook struct{}
 

@@ -29,8 +29,8 @@ func (s outside) collectors() []prometheus.Collector {
 	return []prometheus.Collector{s.effects, s.children, s.childrenLost, s.storeErrors}
 }
 
-// begin makes every series.
-func (s outside) begin(definitions []*controller.Definition) {
+// know makes every series of every controller.
+func (s outside) know(definitions []*controller.Definition) {
 	for _, d := range definitions {
 		for _, state := range []controller.EffectState{
 			controller.EffectPending, controller.EffectApplied, controller.EffectRejected, controller.EffectIndeterminate,
@@ -38,6 +38,10 @@ func (s outside) begin(definitions []*controller.Definition) {
 			s.effects.WithLabelValues(d.Name, string(state))
 		}
 	}
+}
+
+// begin makes every series that belongs to no controller.
+func (s outside) begin() {
 	for _, state := range []controller.RunState{
 		controller.RunPending, controller.RunRunning, controller.RunWaiting, controller.RunSucceeded, controller.RunFailed,
 		controller.RunInterrupted,

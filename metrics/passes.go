@@ -52,9 +52,8 @@ func (p passes) collectors() []prometheus.Collector {
 }
 
 // begin makes every series of every controller, so that a rate has a beginning.
-func (p passes) begin(o Options) {
-	workers := cmp.Or(o.Workers, controller.DefaultWorkers)
-	for _, d := range o.Definitions {
+func (p passes) begin(definitions []*controller.Definition, workers int) {
+	for _, d := range definitions {
 		for _, result := range results {
 			p.total.WithLabelValues(d.Name, result)
 		}
