@@ -136,17 +136,11 @@ func newHost(
 	o.sweep()
 	o.endLeftovers(ctx, false)
 	return &Host{
-		store:   store,
-		manager: manager,
-		passes:  passes,
-		giveUp:  giveUp,
-		runner: &runner{
-			store: store, engine: o.childEngine(store), catalog: o.Catalog, clock: o.Clock,
-			log: o.Logger, records: o.observers(), runs: o.Runs, root: root, limit: o.ChildRuns, observe: o.Observe,
-			lasts:        o.Lease,
-			storeFailed:  giveUp.hear,
-			endLeftovers: func(ctx context.Context) { o.endLeftovers(ctx, false) },
-		},
+		store:    store,
+		manager:  manager,
+		passes:   passes,
+		giveUp:   giveUp,
+		runner:   newRunner(o, store, root, giveUp.hear),
 		sources:  sources{store, o.Catalog, o.Clock, o.observers()},
 		detached: newDetached(o, store, root, giveUp.hear),
 		sweeper:  newSweeper(o, store),

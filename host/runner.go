@@ -57,6 +57,14 @@ type runner struct {
 	endLeftovers func(context.Context)
 }
 
+func newRunner(o Options, store Store, root string, storeFailed func(error)) *runner {
+	return &runner{
+		store: store, engine: o.childEngine(store), catalog: o.Catalog, clock: o.Clock, log: o.Logger, records: o.observers(),
+		runs: o.Runs, root: root, limit: o.ChildRuns, lasts: o.Lease, observe: o.Observe, storeFailed: storeFailed,
+		endLeftovers: func(ctx context.Context) { o.endLeftovers(ctx, false) },
+	}
+}
+
 // run claims and runs rows until ctx ends, then interrupts what still runs and
 // waits for it.
 func (r *runner) run(ctx context.Context) {
