@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -166,18 +167,28 @@ func runMarket(dir string) {
 	o := w.options()
 	o.Workers = 30
 	o.Lease, _ = time.ParseDuration(os.Getenv(leaseEnv))
+	run := m.runHost
+	if os.Getenv(sessionEnv) != "" {
+		run = m.runSession
+	}
+	if err := errors.Join(run(o, w), w.store.Close()); err != nil {
+		panic(err)
+	}
+}
+
+func (market) runHost(o host.Options, w *world) error {
 	h, err := host.New(context.Background(), o, w.store)
 	if err != nil {
-		panic(err)
+		return err
 	}
 	if os.Getenv(onceEnv) != "" {
 		_, err = h.RunOnce(context.Background())
 	} else {
-		err = h.Run(context.Background())
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		err = h.Run(ctx)
 	}
-	if err := errors.Join(err, h.Close(), w.store.Close()); err != nil {
-		panic(err)
-	}
+	return errors.Join(err, h.Close())
 }
 
 // marketHost is a host process of a market.
