@@ -1,13 +1,11 @@
 package webhook_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 
 	"piworkflows/clock"
 	"piworkflows/controller"
+	"piworkflows/internal/testproc"
 	"piworkflows/secret"
 	"piworkflows/source/webhook"
 	"piworkflows/store/sqlite"
@@ -58,37 +57,15 @@ func takeWebhooks(ctx context.Context, folder string) error {
 	})
 }
 
-// helper is a process that takes webhooks.
-type helper struct {
-	cmd *exec.Cmd
-	url string
-}
-
-func startHelper(t *testing.T, folder string) *helper {
+// startHelper starts a process that takes webhooks at the address that it says.
+func startHelper(t *testing.T, folder string) *testproc.Process {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), helperEnv+"="+folder)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	p, err := testproc.Start(t.Context(), helperEnv, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the helper did not start: %v", err)
-	}
-	h := &helper{cmd, strings.TrimSpace(url)}
-	t.Cleanup(h.kill)
-	return h
-}
-
-// kill is SIGKILL: nothing of the process runs after it.
-func (h *helper) kill() {
-	_ = h.cmd.Process.Kill()
-	_ = h.cmd.Wait()
+	t.Cleanup(p.Kill)
+	return p
 }
 
 const crashDeliveries = 400
@@ -107,24 +84,22 @@ func TestNoAcknowledgedDeliveryIsLost(t *testing.T) {
 	}
 	settled(t, folder, keys)
 
-	h := startHelper(t, folder)
-	acknowledged := h.storm(t, keys, crashDeliveries/3)
+	acknowledged := stormUntilKilled(t, startHelper(t, folder), keys, crashDeliveries/3)
 	if n := len(acknowledged); n < crashDeliveries/3 || n == len(keys) {
 		t.Fatalf("%d of %d deliveries are acknowledged: the kill was not in the middle", n, len(keys))
 	}
 	wantWoken(t, folder, acknowledged)
 
-	again := startHelper(t, folder)
-	if n := len(again.storm(t, keys, len(keys))); n != len(keys) {
+	if n := len(stormUntilKilled(t, startHelper(t, folder), keys, len(keys))); n != len(keys) {
 		t.Errorf("sent again, %d of %d deliveries are acknowledged", n, len(keys))
 	}
 	wantWoken(t, folder, keys)
 	t.Logf("%d of %d deliveries were acknowledged before the kill", len(acknowledged), len(keys))
 }
 
-// storm sends a delivery for each key until so many are acknowledged, then kills
-// the process. It returns the keys of those that were.
-func (h *helper) storm(t *testing.T, keys []string, until int) (acknowledged []string) {
+// stormUntilKilled sends a delivery for each key until so many are acknowledged, then
+// kills the process. It returns the keys of those that were.
+func stormUntilKilled(t *testing.T, taker *testproc.Process, keys []string, until int) (acknowledged []string) {
 	t.Helper()
 	client := &http.Client{Timeout: patience}
 	defer client.CloseIdleConnections()
@@ -138,12 +113,12 @@ func (h *helper) storm(t *testing.T, keys []string, until int) (acknowledged []s
 	for range 8 {
 		clients.Go(func() {
 			for key := range left {
-				if !acknowledges(t.Context(), client, h.url, key) {
+				if !acknowledges(t.Context(), client, taker.Said, key) {
 					continue
 				}
 				mu.Lock()
 				if acknowledged = append(acknowledged, key); len(acknowledged) == until {
-					h.kill()
+					taker.Kill()
 				}
 				mu.Unlock()
 			}

@@ -180,7 +180,7 @@ func (s *storm) send(client *http.Client, h *stormHost, r request, killAt int) {
 	}
 	s.acknowledged[r.id] = true
 	if len(s.acknowledged) == killAt {
-		h.kill()
+		h.Kill()
 	}
 }
 

@@ -1,20 +1,18 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/host"
+	"piworkflows/internal/testproc"
 	"piworkflows/secret"
 	"piworkflows/source/webhook"
 )
@@ -69,32 +67,17 @@ func weatherStorm(ctx context.Context, folder string) error {
 
 // stormHost is a process that runs weatherStorm.
 type stormHost struct {
-	cmd *exec.Cmd
+	*testproc.Process
+
 	url string
 }
 
 func startStormHost(t *testing.T, folder string) *stormHost {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), stormEnv+"="+folder)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	p, err := testproc.Start(t.Context(), stormEnv, folder)
 	mustNot(t, err)
-	mustNot(t, cmd.Start())
-	h := &stormHost{cmd: cmd}
-	t.Cleanup(h.kill)
-	addr, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the host did not start: %v", err)
-	}
-	h.url = "http://" + strings.TrimSpace(addr) + host.HookPath("stormed", "hook")
-	return h
-}
-
-// kill is SIGKILL: nothing of the process runs after it.
-func (h *stormHost) kill() {
-	_ = h.cmd.Process.Kill()
-	_ = h.cmd.Wait()
+	t.Cleanup(p.Kill)
+	return &stormHost{p, "http://" + p.Said + host.HookPath("stormed", "hook")}
 }
 
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
@@ -102,7 +85,7 @@ var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 // memory is the most memory that the process had, in bytes; 0 where the system does
 // not tell.
 func (h *stormHost) memory() int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.PID()))
 	found := highWater.FindSubmatch(text)
 	if err != nil || found == nil {
 		return 0
