@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +12,7 @@ import (
 	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/source/poll"
-	"piworkflows/store/sqlite"
+	"piworkflows/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,43 +27,58 @@ type answer struct {
 	hang bool
 }
 
-// bench runs a poll over the real store, on a clock that the test moves, with an
-// outside that answers as the test says.
+// bench runs a poll over the store of a kit, on a clock that the test moves, with
+// an outside that answers as the test says.
 type bench struct {
 	*testing.T
 
-	clock   *clocktest.Manual
-	store   *sqlite.Store
-	source  *poll.Source
+	kit   *testkit.Kit
+	clock *clocktest.Manual
+	// source is the run that was started last.
+	source  *testkit.Source
 	asked   chan string // the cursor of each observation
 	answers chan answer
 	judged  chan string // what Degraded was told after it
 	failed  chan error
-	ended   chan error
 	next    time.Time
-	stop    func()
 }
 
 func newBench(t *testing.T, o poll.Options) *bench {
 	t.Helper()
 	b := &bench{
-		T: t, clock: clocktest.New(), asked: make(chan string), answers: make(chan answer),
-		judged: make(chan string), failed: make(chan error, 100),
+		T: t, asked: make(chan string), answers: make(chan answer), judged: make(chan string), failed: make(chan error, 100),
 	}
 	o.Random = func() float64 { return 0.5 } // no jitter
 	o.Observe = b.observe
-	b.source = poll.New("pulls", o)
-	b.must(b.source.Check(owner))
-	var err error
-	b.store, err = sqlite.Open(t.Context(), sqlite.Options{
-		Path: filepath.Join(t.TempDir(), "store.sqlite"), Scope: strings.Repeat("0", 24), Clock: b.clock,
-	})
-	b.must(err)
-	t.Cleanup(func() { b.must(b.store.Close()) })
-	_, err = b.store.Put(t.Context(), controller.Put{Ref: controller.Ref{Controller: owner, Key: "k"}, Spec: json.RawMessage(`{}`)})
-	b.must(err)
+	b.kit = testkit.New(t, testkit.Options{Definition: &controller.Definition{
+		Name: owner, Sources: []controller.Source{heard{poll.New("pulls", o), b}},
+		Reconcile: func(context.Context, *controller.Pass, controller.Raw) (controller.RawResult, error) {
+			return controller.RawResult{}, errors.New("no test runs a pass of it")
+		},
+	}})
+	b.clock = b.kit.Clock
+	b.kit.Apply("k", struct{}{})
 	b.start()
 	return b
+}
+
+// heard is a source whose test hears at once what it says of itself.
+type heard struct {
+	*poll.Source
+
+	b *bench
+}
+
+func (h heard) Run(ctx context.Context, in controller.Intake) error {
+	in.Failed = func(err error) { h.b.failed <- err }
+	in.Next = func(at time.Time) { h.b.next = at }
+	in.Degraded = func(reason string) {
+		select {
+		case h.b.judged <- reason:
+		case <-ctx.Done():
+		}
+	}
+	return h.Source.Run(ctx, in)
 }
 
 func (b *bench) must(err error) {
@@ -95,35 +108,14 @@ func (b *bench) observe(ctx context.Context, cursor string) (poll.Observation, e
 
 func (b *bench) start() {
 	b.Helper()
-	cursor, err := b.store.SourceCursor(b.Context(), owner, b.source.Name())
-	b.must(err)
-	ctx, cancel := context.WithCancel(b.Context())
-	b.ended = make(chan error, 1)
-	go func() {
-		b.ended <- b.source.Run(ctx, controller.Intake{
-			Controller: owner, Cursor: cursor, Clock: b.clock, Feed: b.store,
-			Deliver: func(ctx context.Context, d controller.Delivery) (controller.DeliveryResult, error) {
-				d.Source = b.source.Name()
-				return b.store.Deliver(ctx, owner, d)
-			},
-			Failed: func(err error) { b.failed <- err },
-			Next:   func(at time.Time) { b.next = at },
-			Degraded: func(reason string) {
-				select {
-				case b.judged <- reason:
-				case <-ctx.Done():
-				}
-			},
-		})
-	}()
-	b.stop = func() {
-		b.Helper()
-		cancel()
-		if err := <-b.ended; !errors.Is(err, context.Canceled) {
-			b.Errorf("Run = %v", err)
-		}
+	b.source = b.kit.Source("pulls")
+}
+
+func (b *bench) stop() {
+	b.Helper()
+	if err := b.source.Stop(); !errors.Is(err, context.Canceled) {
+		b.Errorf("Run = %v", err)
 	}
-	b.Cleanup(func() { cancel() })
 }
 
 // ask awaits an observation from a cursor, answers it, and returns once the source
@@ -154,7 +146,7 @@ func (b *bench) wait(d time.Duration) {
 // notes are those of the deliveries of the key k.
 func (b *bench) notes() (notes []string) {
 	b.Helper()
-	events, err := b.store.Events(b.Context(), controller.EventQuery{Controller: owner, Key: "k", Limit: 10_000})
+	events, err := b.kit.Store().Events(b.Context(), controller.EventQuery{Controller: owner, Key: "k", Limit: 10_000})
 	b.must(err)
 	for _, e := range events {
 		var payload struct{ Note string }

@@ -108,7 +108,7 @@ func TestTooManyKeysAreAnError(t *testing.T) {
 	<-b.asked
 	b.answers <- saw("1", "", make([]string, controller.MaxDeliveryKeys+1)...)
 	<-b.judged
-	err := <-b.ended
+	err := b.source.Ended()
 	if _, ok := errors.AsType[*controller.LimitError](err); !ok {
 		t.Errorf("Run = %v", err)
 	}

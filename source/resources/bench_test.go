@@ -4,17 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"piworkflows/clock/clocktest"
 	"piworkflows/controller"
 	"piworkflows/source/resources"
 	"piworkflows/store/sqlite"
+	"piworkflows/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,34 +24,27 @@ const (
 	followed = "repository"
 )
 
-// bench runs a source over the real store, in which the test acts for both
+// bench runs a source over the store of a kit, in which the test acts for both
 // controllers.
 type bench struct {
 	*testing.T
 
-	clock  *clocktest.Manual
-	store  *sqlite.Store
-	source *resources.Source
-	// came has what was delivered.
-	came  chan controller.Delivery
-	ended chan error
-	stop  func()
+	kit   *testkit.Kit
+	store *sqlite.Store
+	// source is the one that was started last.
+	source *testkit.Source
 }
 
 func newBench(t *testing.T, keys resources.Mapper) *bench {
 	t.Helper()
-	b := &bench{
-		T: t, clock: clocktest.New(), came: make(chan controller.Delivery, 100),
-		source: resources.New("repositories", resources.Options{Controller: followed, Keys: keys}),
-	}
-	b.must(b.source.Check(owner))
-	var err error
-	b.store, err = sqlite.Open(t.Context(), sqlite.Options{
-		Path: filepath.Join(t.TempDir(), "store.sqlite"), Scope: strings.Repeat("0", 24), Clock: b.clock,
-	})
-	b.must(err)
-	t.Cleanup(func() { b.must(b.store.Close()) })
-	return b
+	kit := testkit.New(t, testkit.Options{Definition: &controller.Definition{
+		Name:    owner,
+		Sources: []controller.Source{resources.New("repositories", resources.Options{Controller: followed, Keys: keys})},
+		Reconcile: func(context.Context, *controller.Pass, controller.Raw) (controller.RawResult, error) {
+			return controller.RawResult{}, errors.New("no test runs a pass of it")
+		},
+	}})
+	return &bench{T: t, kit: kit, store: kit.Store()}
 }
 
 func (b *bench) must(err error) {
@@ -64,31 +56,14 @@ func (b *bench) must(err error) {
 
 func (b *bench) start() {
 	b.Helper()
-	cursor, err := b.store.SourceCursor(b.Context(), owner, b.source.Name())
-	b.must(err)
-	ctx, cancel := context.WithCancel(b.Context())
-	b.ended = make(chan error, 1)
-	go func() {
-		b.ended <- b.source.Run(ctx, controller.Intake{
-			Controller: owner, Cursor: cursor, Clock: b.clock, Feed: b.store,
-			Deliver: func(ctx context.Context, d controller.Delivery) (controller.DeliveryResult, error) {
-				d.Source = b.source.Name()
-				r, err := b.store.Deliver(ctx, owner, d)
-				if err == nil {
-					b.came <- d
-				}
-				return r, err
-			},
-		})
-	}()
-	b.stop = func() {
-		b.Helper()
-		cancel()
-		if err := <-b.ended; !errors.Is(err, context.Canceled) {
-			b.Errorf("Run = %v", err)
-		}
+	b.source = b.kit.Source("repositories")
+}
+
+func (b *bench) stop() {
+	b.Helper()
+	if err := b.source.Stop(); !errors.Is(err, context.Canceled) {
+		b.Errorf("Run = %v", err)
 	}
-	b.Cleanup(func() { cancel() })
 }
 
 func (b *bench) put(name, key, spec string) {
@@ -130,13 +105,11 @@ func (b *bench) settled(keys ...string) {
 // want awaits the next delivery of keys.
 func (b *bench) want(note string, keys ...string) {
 	b.Helper()
-	for d := range b.came {
-		if len(d.Keys) == 0 {
-			continue // the cursor moved
-		}
-		if strings.Join(d.Keys, " ") != strings.Join(keys, " ") || d.Note != note {
-			b.Errorf("came %v (%s), want %v (%s)", d.Keys, d.Note, keys, note)
-		}
-		return
+	d := b.source.Await()
+	for len(d.Keys) == 0 {
+		d = b.source.Await() // the cursor moved
+	}
+	if strings.Join(d.Keys, " ") != strings.Join(keys, " ") || d.Note != note {
+		b.Errorf("came %v (%s), want %v (%s)", d.Keys, d.Note, keys, note)
 	}
 }

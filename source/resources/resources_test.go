@@ -50,7 +50,7 @@ func TestNothingIsLostWhileNobodyFollows(t *testing.T) {
 	b.want("repository/b is at version 3, and more", "b", "a")
 	b.stop()
 
-	b.clock.Advance(25 * time.Hour) // events may be gone
+	b.kit.Clock.Advance(25 * time.Hour) // events may be gone
 	b.start()
 	b.want(everyone, "a", "b")
 	b.stop()
@@ -74,7 +74,7 @@ func TestWhoIsReadyCounts(t *testing.T) {
 	b := newBench(t, resources.Ready(resources.SameKey))
 	b.settled("a", "b")
 	b.start()
-	<-b.came // nobody is ready
+	b.source.Await() // nobody is ready
 	b.pass("a", `1`, controller.ConditionFalse(controller.Ready, "Cloning", ""))
 	b.pass("b", `1`, controller.ConditionTrue(controller.Ready, "Cloned", ""))
 	b.want("repository/b is at version 3", "b")
@@ -102,7 +102,7 @@ func TestWhoRefersToItIsWoken(t *testing.T) {
 	b.want("repository/a is at version 3", "one", "three")
 	b.put(owner, "bad", `{"repository":1}`)
 	b.pass("a", `3`)
-	if err := <-b.ended; err == nil || !strings.Contains(err.Error(), "read the spec of image/bad") {
+	if err := b.source.Ended(); err == nil || !strings.Contains(err.Error(), "read the spec of image/bad") {
 		t.Errorf("Run = %v", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestEventsThatAreAboutNothing(t *testing.T) {
 		_, err := b.store.Enqueue(t.Context(), ref, "test")
 		b.must(err)
 	}
-	if d := <-b.came; len(d.Keys) != 0 || d.Cursor == "" {
+	if d := b.source.Await(); len(d.Keys) != 0 || d.Cursor == "" {
 		t.Errorf("came %+v", d)
 	}
 	b.stop()
@@ -138,7 +138,7 @@ func TestAMapperThatFailsIsAskedAgain(t *testing.T) {
 	})
 	b.settled("a")
 	b.start()
-	if err := <-b.ended; !errors.Is(err, fail) {
+	if err := b.source.Ended(); !errors.Is(err, fail) {
 		t.Fatalf("Run = %v", err)
 	}
 	broken = false

@@ -3,8 +3,7 @@ package schedule_test
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
-	"strings"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,42 +13,53 @@ import (
 	"piworkflows/controller"
 	"piworkflows/source/schedule"
 	"piworkflows/store/sqlite"
+	"piworkflows/testkit"
 )
 
 const owner = "report"
 
-// bench runs a schedule over the real store, on a clock that the test moves.
+// bench runs a schedule over the store of a kit, on a clock that the test moves.
 type bench struct {
 	*testing.T
 
+	kit   *testkit.Kit
 	clock *clocktest.Manual
+	store *sqlite.Store
+	// source is the run that was started last.
+	source *testkit.Source
 	// slept is by how much the clock of the source went on while its timers stood
 	// still.
-	slept  atomic.Int64
-	store  *sqlite.Store
-	source *schedule.Source
-
-	stop    func()
-	ended   chan error
-	next    time.Time
-	refused []string
-	failed  []error
+	slept atomic.Int64
+	next  time.Time
 }
 
 func newBench(t *testing.T, o schedule.Options, keys ...string) *bench {
 	t.Helper()
-	b := &bench{T: t, clock: clocktest.New(), source: schedule.New("times", o)}
-	b.must(b.source.Check(owner))
-	var err error
-	b.store, err = sqlite.Open(t.Context(), sqlite.Options{
-		Path: filepath.Join(t.TempDir(), "store.sqlite"), Scope: strings.Repeat("0", 24), Clock: b.clock,
-	})
-	b.must(err)
-	t.Cleanup(func() { b.must(b.store.Close()) })
+	b := &bench{T: t}
+	b.kit = testkit.New(t, testkit.Options{Definition: &controller.Definition{
+		Name: owner, Sources: []controller.Source{sleepy{schedule.New("times", o), b}},
+		Reconcile: func(context.Context, *controller.Pass, controller.Raw) (controller.RawResult, error) {
+			return controller.RawResult{}, errors.New("no test runs a pass of it")
+		},
+	}})
+	b.clock, b.store = b.kit.Clock, b.kit.Store()
 	for _, key := range keys {
-		b.put(key)
+		b.kit.Apply(key, struct{}{})
 	}
 	return b
+}
+
+// sleepy is a source on a machine that sleeps, and tells the test when it goes on.
+type sleepy struct {
+	*schedule.Source
+
+	b *bench
+}
+
+func (s sleepy) Run(ctx context.Context, in controller.Intake) error {
+	in.Clock = sleeper{s.b}
+	in.Next = func(at time.Time) { s.b.next = at }
+	return s.Source.Run(ctx, in)
 }
 
 func (b *bench) must(err error) {
@@ -59,40 +69,18 @@ func (b *bench) must(err error) {
 	}
 }
 
-func (b *bench) put(key string) {
-	b.Helper()
-	_, err := b.store.Put(b.Context(), controller.Put{Ref: controller.Ref{Controller: owner, Key: key}, Spec: json.RawMessage(`{}`)})
-	b.must(err)
-}
-
 // start runs the source as a host does, until it waits.
 func (b *bench) start() {
 	b.Helper()
-	b.run()
+	b.source = b.kit.Source("times")
 	b.settle()
 }
 
-// run runs the source.
-func (b *bench) run() {
+func (b *bench) stop() {
 	b.Helper()
-	cursor, err := b.store.SourceCursor(b.Context(), owner, b.source.Name())
-	b.must(err)
-	ctx, cancel := context.WithCancel(b.Context())
-	b.ended = make(chan error, 1)
-	go func() {
-		b.ended <- b.source.Run(ctx, controller.Intake{
-			Controller: owner, Cursor: cursor, Clock: sleeper{b}, Feed: b.store,
-			Deliver: func(ctx context.Context, d controller.Delivery) (controller.DeliveryResult, error) {
-				d.Source = b.source.Name()
-				return b.store.Deliver(ctx, owner, d)
-			},
-			Refused: func(reason string) { b.refused = append(b.refused, reason) },
-			Failed:  func(err error) { b.failed = append(b.failed, err) },
-			Next:    func(at time.Time) { b.next = at },
-		})
-	}()
-	b.stop = func() { cancel(); <-b.ended }
-	b.Cleanup(func() { cancel() })
+	if err := b.source.Stop(); !errors.Is(err, context.Canceled) {
+		b.Errorf("Run = %v", err)
+	}
 }
 
 // settle returns once the source waits for the clock: it has done all that is due.

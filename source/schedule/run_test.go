@@ -74,7 +74,7 @@ func TestMissedSlots(t *testing.T) {
 				away(b)
 				b.wantNotes(c.want...)
 				b.stop()
-				if diff := cmp.Diff(c.refused, b.refused); diff != "" {
+				if diff := cmp.Diff(c.refused, b.source.Refused()); diff != "" {
 					t.Errorf("refused (-want +got):\n%s", diff)
 				}
 				b.start() // nothing comes again
@@ -113,8 +113,8 @@ func TestAClockThatWasSetBackDoesNotStopASchedule(t *testing.T) {
 	b.advance(45 * time.Minute)
 	b.wantNotes("slot 2027-01-05T09:00:00Z")
 	b.stop()
-	if len(b.failed) != 1 || !strings.Contains(b.failed[0].Error(), "the clock was set back from 2037-01-05T09:00:00.000Z") {
-		t.Errorf("failed: %v", b.failed)
+	if failed := b.source.Failed(); len(failed) != 1 || !strings.Contains(failed[0].Error(), "the clock was set back from 2037-01-05T09:00:00.000Z") {
+		t.Errorf("failed: %v", failed)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestASlotWhoseKeysAreNotFoundComesAgain(t *testing.T) {
 	}}, "k")
 	b.start()
 	b.clock.Advance(50 * time.Minute)
-	if err := <-b.ended; !errors.Is(err, down) {
+	if err := b.source.Ended(); !errors.Is(err, down) {
 		t.Fatalf("Run = %v", err)
 	}
 	b.start()
@@ -180,8 +180,8 @@ func TestADamagedCursorIsSaid(t *testing.T) {
 	b := newBench(t, schedule.Options{Cron: "@hourly", Keys: schedule.Keys("k")})
 	_, err := b.store.Deliver(t.Context(), owner, controller.Delivery{Source: "times", Cursor: "yesterday"})
 	b.must(err)
-	b.run()
-	if err := <-b.ended; err == nil || !strings.Contains(err.Error(), "read the cursor") {
+	b.source = b.kit.Source("times")
+	if err := b.source.Ended(); err == nil || !strings.Contains(err.Error(), "read the cursor") {
 		t.Errorf("Run = %v", err)
 	}
 }
