@@ -94,7 +94,7 @@ func (a *App) Execute(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !cutsOff(err) {
 		err = errors.Join(ErrInterrupted, err)
 	}
 	call.report(err, call.JSON() || wantsJSON(args))

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piworkflows/controller"
+	"piworkflows/host"
 	"piworkflows/internal/canonical"
 	"piworkflows/secret"
 	"piworkflows/view"
@@ -32,6 +34,14 @@ const (
 // ErrInterrupted is the cause of an ended context that stands for a signal; the
 // command ends with exit code 130.
 var ErrInterrupted = errors.New("interrupted")
+
+// cutsOff reports whether an error says what a stop cut off: that is told, and is
+// more than an interruption.
+func cutsOff(err error) bool {
+	_, late := errors.AsType[*host.DrainError](err)
+	_, abandoned := errors.AsType[*controller.StopError](err)
+	return late || abandoned
+}
 
 // codes maps the stable codes of errors to exit codes. A code that is not here
 // is a failure.

@@ -1,16 +1,19 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"piworkflows/controller"
+	"piworkflows/host"
 )
 
 // extra is a program with a command of its own.
@@ -85,6 +88,27 @@ func TestAResultThatCannotBeWrittenIsAFailure(t *testing.T) {
 		errs.Reset()
 		if code := a.Execute(t.Context(), args); code != exitFailed || !strings.Contains(errs.String(), "write the result") {
 			t.Errorf("%v: exit code %d: %s", args, code, &errs)
+		}
+	}
+}
+
+// What a stop cut off is told; another error after a signal comes of the signal.
+func TestASignalHidesNothingThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		code int
+		says string
+	}{
+		{fmt.Errorf("run: %w", &host.DrainError{After: time.Second}), exitFailed, `"code":"drain_timeout"`},
+		{&controller.StopError{Abandoned: 2}, exitFailed, `stopped with 2 passes`},
+		{&controller.NotFoundError{}, exitInterrupted, "pi-workflows: interrupted\n"},
+	} {
+		a, _, errs := extra(func(*App, *cobra.Command) error { return c.err })
+		ctx, signal := context.WithCancelCause(t.Context())
+		signal(ErrInterrupted)
+		if code := a.Execute(ctx, []string{"extra", "-o", "json"}); code != c.code || !strings.Contains(errs.String(), c.says) {
+			t.Errorf("%v: exit code %d, want %d; stderr is %s", c.err, code, c.code, errs)
 		}
 	}
 }
