@@ -11,3 +11,6 @@ import "piworkflows/internal/procgroup"
 func EndLeftovers(processDir string, own bool) (ended int, err error) {
 	return procgroup.EndLeftovers(processDir, own)
 }
+
+// Leftovers counts the commands that EndLeftovers would end. It changes nothing.
+func Leftovers(processDir string) (int, error) { return procgroup.Leftovers(processDir) }

@@ -65,6 +65,7 @@ func Diagnose(ctx context.Context, o DoctorOptions) []Finding {
 	d.store(ctx)
 	d.definitions()
 	d.runsRoot()
+	d.left()
 	d.disks()
 	d.watches()
 	d.programs(ctx)

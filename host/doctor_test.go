@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,7 +17,9 @@ import (
 	"piworkflows/controller"
 	"piworkflows/host"
 	"piworkflows/internal/diskspace"
+	"piworkflows/internal/procgroup"
 	"piworkflows/lease"
+	"piworkflows/runbundle/spool"
 	"piworkflows/runqueue"
 )
 
@@ -103,6 +106,18 @@ func doctorCases() map[host.FindingCode]doctorCase {
 		host.FindingWatchLimit: {host.SeverityOK, "1048576", untouched},
 		host.FindingWatchLimitLow: {host.SeverityNote, "8192", func(_ *testing.T, _ *world, o *host.DoctorOptions) {
 			o.Machine.Watches = func() (int, bool) { return 8192, true }
+		}},
+		host.FindingCommandsLeft: {host.SeverityWarning, "1 command may go on", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			leaveNote(t, w.paths.Store+".processes")
+		}},
+		host.FindingOutputLeft: {host.SeverityNote, "what 1 killed run printed", func(t *testing.T, w *world, o *host.DoctorOptions) {
+			t.Helper()
+			o.Spool = filepath.Join(w.paths.Project, "spool")
+			mustMkdir(t, filepath.Join(o.Spool, "20270105T081500Z-dead-0a1b2c3d"))
+			live := spool.New(spool.Options{Dir: o.Spool, RunID: "live"})
+			live.Attempt("n", "a").Write(spool.Stdout, []byte("x"))
+			t.Cleanup(live.Remove)
 		}},
 		host.FindingRunsMissing: {host.SeverityNote, "no folder", untouched},
 		host.FindingRuns: {host.SeverityOK, "holds 0 runs", func(t *testing.T, w *world, _ *host.DoctorOptions) {
@@ -220,6 +235,11 @@ func projectCases() map[host.FindingCode]doctorCase {
 			t.Helper()
 			w.park(t, "lost")
 		}},
+		host.FindingBundleCutOff: {host.SeverityNote, "half was being made", func(t *testing.T, w *world, _ *host.DoctorOptions) {
+			t.Helper()
+			w.park(t, "half")
+			mustMkdir(t, w.dir("half"))
+		}},
 		host.FindingRunInterrupted: {host.SeverityNote, "1 run was cut off", func(t *testing.T, _ *world, o *host.DoctorOptions) {
 			t.Helper()
 			dir := t.TempDir()
@@ -236,6 +256,33 @@ func projectCases() map[host.FindingCode]doctorCase {
 		}},
 		host.FindingSourceDegraded: {host.SeverityWarning, "job/tree works less well than it should: no watches", source(controller.SourceDegraded)},
 		host.FindingSourceFailing:  {host.SeverityError, "job/tree failed and waits to be started again: gone", source(controller.SourceRestarting)},
+	}
+}
+
+// leaveNote leaves the note of a command whose owner is dead.
+func leaveNote(t *testing.T, ledger string) {
+	t.Helper()
+	dead := procgroup.Identity{BootID: "another boot", PID: os.Getpid(), StartTime: 1}
+	marker := strings.Repeat("M", 26)
+	note, err := json.Marshal(map[string]any{"owner": dead, "marker": marker, "leader": procgroup.Identity{}})
+	must(t, err)
+	mustMkdir(t, ledger)
+	must(t, os.WriteFile(filepath.Join(ledger, marker+".process"), note, 0o600))
+}
+
+// What the doctor says that a host removes, a host removes.
+func TestAHostRemovesWhatTheDoctorFound(t *testing.T) {
+	t.Parallel()
+	w := spooling(t)
+	leaveNote(t, w.paths.Store+".processes")
+	o := w.doctorOptions()
+	wantFinding(t, o, host.FindingCommandsLeft, host.SeverityWarning, "1 command")
+	wantFinding(t, o, host.FindingOutputLeft, host.SeverityNote, "1 killed run")
+	w.host(t)
+	for _, f := range host.Diagnose(t.Context(), o) {
+		if f.Code == host.FindingCommandsLeft || f.Code == host.FindingOutputLeft {
+			t.Errorf("found again: %+v", f)
+		}
 	}
 }
 

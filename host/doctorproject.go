@@ -106,7 +106,7 @@ func (d *doctor) runs(ctx context.Context, s *sqlite.Store) error {
 			return err
 		}
 		for _, row := range rows {
-			if row.ChildOf != "" || row.Holder != "" {
+			if row.Holder != "" || d.cutOff(row) || row.ChildOf != "" {
 				continue
 			}
 			if _, err := runbundle.ReadManifest(filepath.Join(d.Runs, row.RunID)); unrecorded(err) {

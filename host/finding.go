@@ -25,6 +25,7 @@ const (
 	FindingInDoubt        FindingCode = "effects_in_doubt"
 	FindingRunInterrupted FindingCode = "runs_interrupted"
 	FindingRunUnrecorded  FindingCode = "run_unrecorded"
+	FindingBundleCutOff   FindingCode = "bundle_cut_off"
 	FindingSourceDegraded FindingCode = "source_degraded"
 	FindingSourceFailing  FindingCode = "source_failing"
 	FindingDefinitions    FindingCode = "definitions"
@@ -33,6 +34,8 @@ const (
 	FindingRuns           FindingCode = "runs_root"
 	FindingRunsMissing    FindingCode = "runs_root_missing"
 	FindingRunsUnusable   FindingCode = "runs_root_unusable"
+	FindingCommandsLeft   FindingCode = "commands_left"
+	FindingOutputLeft     FindingCode = "output_left"
 	FindingSpaceLow       FindingCode = "disk_space_low"
 	FindingSpace          FindingCode = "disk_space"
 	FindingWatchLimit     FindingCode = "watch_limit"
@@ -48,9 +51,12 @@ func FindingCodes() []FindingCode {
 		FindingStoreMissing, FindingStoreUnusable, FindingStoreDamaged, FindingStoreSound, FindingLogLarge,
 		FindingOwners, FindingOwnerDead, FindingLeftover, FindingKept, FindingFrozen, FindingRestored,
 		FindingHostRuns, FindingWorkers, FindingNoHost, FindingWorkWaits, FindingInDoubt, FindingRunInterrupted, FindingRunUnrecorded,
+		FindingBundleCutOff,
 		FindingSourceDegraded, FindingSourceFailing,
 		FindingDefinitions, FindingDefinition, FindingNotLoaded,
-		FindingRuns, FindingRunsMissing, FindingRunsUnusable, FindingSpaceLow, FindingSpace, FindingWatchLimit, FindingWatchLimitLow,
+		FindingRuns, FindingRunsMissing, FindingRunsUnusable,
+		FindingCommandsLeft, FindingOutputLeft,
+		FindingSpaceLow, FindingSpace, FindingWatchLimit, FindingWatchLimitLow,
 		FindingProgram, FindingProgramMissing, FindingProgramOld,
 	}
 }

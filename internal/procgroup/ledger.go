@@ -135,6 +135,12 @@ func EndLeftovers(ledger string, own bool) (ended int, err error) {
 	return len(left), errors.Join(problems...)
 }
 
+// Leftovers counts the commands that EndLeftovers would end. It changes nothing.
+func Leftovers(ledger string) (int, error) {
+	left, err := leftovers(ledger, false)
+	return len(left), err
+}
+
 // leftovers reads the notes of dead owners.
 func leftovers(ledger string, own bool) ([]*note, error) {
 	dir, err := os.Open(ledger)

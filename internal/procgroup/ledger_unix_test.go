@@ -69,6 +69,9 @@ func TestTheCommandsOfAKilledProcessAreEnded(t *testing.T) {
 			t.Fatalf("%+v ended with its owner: there is nothing to test", i)
 		}
 	}
+	if n, err := Leftovers(ledger); n != 1 || err != nil {
+		t.Errorf("Leftovers = %d, %v", n, err)
+	}
 	ended, err := EndLeftovers(ledger, false)
 	if err != nil || ended != 1 {
 		t.Fatalf("EndLeftovers = %d, %v", ended, err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -342,6 +343,9 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	before := b.files()
+	if left, err := spool.Left(b.options.Dir); err != nil || !slices.Equal(left, []string{"dead-1", "dead-2", "dead-3"}) {
+		t.Errorf("Left = %v, %v", left, err)
+	}
 	if err := spool.Sweep(b.options.Dir); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"piworkflows/internal/durable"
@@ -20,11 +21,30 @@ func lockPath(dir, runID string) string { return filepath.Join(dir, "."+runID+".
 // Sweep removes from a folder of spools what dead owners left, of every run, and
 // nothing that is not ours. A folder that does not exist is empty.
 func Sweep(dir string) error {
+	list, err := runs(dir)
+	failed := []error{err}
+	for _, runID := range list {
+		failed = append(failed, sweep(durable.OS(), dir, runID))
+	}
+	return errors.Join(failed...)
+}
+
+// Left returns the runs of which Sweep would remove something from a folder of
+// spools, in order. It changes nothing.
+func Left(dir string) ([]string, error) {
+	list, err := runs(dir)
+	return slices.DeleteFunc(list, func(runID string) bool {
+		held, err := oslock.Held(lockPath(dir, runID))
+		return held || err != nil && !errors.Is(err, fs.ErrNotExist)
+	}), err
+}
+
+// runs returns the runs that have something in a folder of spools, in order.
+func runs(dir string) (list []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look for spooled output that is left: %w", err)
+		return nil, fmt.Errorf("look for spooled output that is left: %w", err)
 	}
-	var failed []error
 	for _, entry := range entries {
 		runID := entry.Name()
 		if !entry.IsDir() {
@@ -32,10 +52,11 @@ func Sweep(dir string) error {
 		}
 		ours := entry.IsDir() || filepath.Join(dir, entry.Name()) == lockPath(dir, runID)
 		if ours && runbundle.CheckRunID(runID) == nil {
-			failed = append(failed, sweep(durable.OS(), dir, runID))
+			list = append(list, runID)
 		}
 	}
-	return errors.Join(failed...)
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }
 
 // sweep removes the spool of a run unless its owner lives.
