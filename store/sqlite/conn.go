@@ -24,6 +24,8 @@ type conn struct {
 	transaction int64
 	// level is what commits wait for.
 	level lasting
+	// busy is how long the connection waits for the locks of others.
+	busy time.Duration
 }
 
 // access says how a connection is opened.
@@ -43,7 +45,7 @@ func openConn(a access) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{db: db, stmts: map[string]*sqlite3.Stmt{}}
+	c := &conn{db: db, stmts: map[string]*sqlite3.Stmt{}, busy: a.busy}
 	if err := c.configure(a); err != nil {
 		c.close()
 		return nil, err
@@ -124,6 +126,14 @@ func (c *conn) rollback() error {
 		return nil
 	}
 	return c.exec("ROLLBACK")
+}
+
+// emptyLog moves what is in the write-ahead log into the file, and gives the space of
+// the log back. False says that it could not: the file has to grow, or somebody reads
+// from the log, who is not waited for.
+func (c *conn) emptyLog() bool {
+	err := errors.Join(c.db.BusyTimeout(0), c.script("PRAGMA wal_checkpoint(TRUNCATE)"))
+	return errors.Join(err, c.db.BusyTimeout(c.busy)) == nil
 }
 
 // begin begins a transaction that writes. Only if it lasts, its commit waits

@@ -27,6 +27,7 @@ var helpers = map[string]func(){
 	"hold":  func() { help(hold) },
 	"write": func() { help(writeOn) },
 	"limit": func() { help(runIntoLimit) },
+	"log":   func() { help(fillLog) },
 }
 
 func help(work func(s *sqlite.Store) error) {

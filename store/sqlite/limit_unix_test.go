@@ -46,6 +46,39 @@ func runIntoLimit(s *sqlite.Store) error {
 	return s.Close()
 }
 
+// fillLog writes one resource anew until its log would be four times as large as the
+// limit on file size lets it.
+func fillLog(s *sqlite.Store) error {
+	limit := syscall.Rlimit{Cur: fileLimit, Max: fileLimit}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	const size = fileLimit / 10
+	for i := range 40 {
+		spec := json.RawMessage(`"` + strings.Repeat(string(rune('a'+i%26)), size) + `"`)
+		if _, err := s.Put(context.Background(), controller.Put{Ref: ref("a"), Spec: spec}); err != nil {
+			return fmt.Errorf("put %d: %w", i, err)
+		}
+	}
+	fmt.Println("written", s.WriteError())
+	return s.Close()
+}
+
+// A disk is not full while the log of the store has space to give back.
+func TestFullLogGivesItsSpaceBack(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	out, kill := helper(t, "log", o.Path)
+	text, err := io.ReadAll(out)
+	kill()
+	if string(text) != "written <nil>\n" || err != nil {
+		t.Fatalf("helper says %q, %v", text, err)
+	}
+	if got := events(t, open(t, o)); got != 40 {
+		t.Errorf("%d events, want one for each write", got)
+	}
+}
+
 func TestFileSizeLimitIsAFullDisk(t *testing.T) {
 	t.Parallel()
 	o := options(t)

@@ -7,3 +7,5 @@ import (
 )
 
 func runIntoLimit(*sqlite.Store) error { return errors.New("there is no limit on file size") }
+
+func fillLog(*sqlite.Store) error { return errors.New("there is no limit on file size") }

@@ -147,7 +147,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.writer = newWriter(c, s.commit, s.o.isDiskError, s.alone)
+	s.writer = newWriter(c, s.commit, s.o.diskError, s.alone)
 	if s.owner, err = register(ctx, s, at); err != nil {
 		return err
 	}

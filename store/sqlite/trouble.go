@@ -10,13 +10,13 @@ type trouble struct{ err atomic.Pointer[error] }
 
 // judge looks at the results of a group of writes, one of which was committed or
 // not.
-func (t *trouble) judge(group []*task, committed bool, isDisk func(error) bool) {
+func (t *trouble) judge(group []*task, committed bool, disk func(error) (*DiskError, bool)) {
 	if committed {
 		t.err.Store(nil)
 	}
 	for _, task := range group {
-		if err := task.err; err != nil && isDisk(err) {
-			t.err.Store(&err)
+		if _, failed := disk(task.err); failed {
+			t.err.Store(&task.err)
 			return
 		}
 	}
@@ -34,7 +34,6 @@ func (s *Store) WriteError() error {
 	return nil
 }
 
-func (o Options) isDiskError(err error) bool {
-	_, disk := errors.AsType[*DiskError](o.explain("write", err))
-	return disk
+func (o Options) diskError(err error) (*DiskError, bool) {
+	return errors.AsType[*DiskError](o.explain("write", err))
 }

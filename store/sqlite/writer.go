@@ -46,12 +46,13 @@ type writer struct {
 	// transactions counts commits that changed something; tests read it.
 	transactions atomic.Int64
 	trouble      trouble
-	isDisk       func(error) bool
+	// disk tells whether an error is one of the disk.
+	disk func(error) (*DiskError, bool)
 }
 
-func newWriter(c *conn, commit *signal, isDisk func(error) bool, alone func() bool) *writer {
+func newWriter(c *conn, commit *signal, disk func(error) (*DiskError, bool), alone func() bool) *writer {
 	w := &writer{
-		conn: c, commit: commit, isDisk: isDisk, alone: alone, tasks: make(chan *task, maxGroup),
+		conn: c, commit: commit, disk: disk, alone: alone, tasks: make(chan *task, maxGroup),
 		quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -176,22 +177,41 @@ func (w *writer) waiting(group []*task) []*task {
 	return group
 }
 
-// serve answers every task of a group. Tasks whose common transaction failed
-// run again, one by one, so that nobody pays for the trouble of another.
+// serve answers every task of a group. Those for which there is no space are tried
+// once more if the write-ahead log can give some back.
 func (w *writer) serve(group []*task) {
 	before, commits := w.conn.changes(), w.transactions.Load()
+	w.run(group)
+	if large := w.withoutSpace(group); len(large) > 0 && w.conn.emptyLog() {
+		w.run(large)
+	}
+	if w.conn.changes() != before {
+		w.commit.raise()
+	}
+	w.trouble.judge(group, w.transactions.Load() != commits, w.disk)
+	for _, t := range group {
+		close(t.done)
+	}
+}
+
+// run runs a group. Tasks whose common transaction failed run again, one by one, so
+// that nobody pays for the trouble of another.
+func (w *writer) run(group []*task) {
 	if !w.together(group) {
 		for _, t := range group {
 			w.together([]*task{t})
 		}
 	}
-	if w.conn.changes() != before {
-		w.commit.raise()
-	}
-	w.trouble.judge(group, w.transactions.Load() != commits, w.isDisk)
+}
+
+// withoutSpace are the tasks of a group that failed because the disk is full.
+func (w *writer) withoutSpace(group []*task) (list []*task) {
 	for _, t := range group {
-		close(t.done)
+		if disk, ok := w.disk(t.err); ok && disk.Full {
+			list = append(list, t)
+		}
 	}
+	return list
 }
 
 // together runs a group in one transaction. False says that it left nothing
