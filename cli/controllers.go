@@ -133,7 +133,7 @@ func (a *App) printResources(lines []resourceLine, more string, stream *view.Lin
 	case a.flags.json():
 		return a.printJSON(result)
 	case len(lines) == 0 && more == "":
-		a.sayf("there are no resources yet: create one with %s apply", a.o.Name)
+		a.sayf("there are no resources yet: create one with %s", a.command("apply"))
 		return nil
 	}
 	if stream == nil {

@@ -10,6 +10,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/host"
+	"piworkflows/internal/wording"
 	"piworkflows/view"
 )
 
@@ -46,7 +47,7 @@ type notLoadedLine struct {
 type BrokenError struct{ Broken int }
 
 func (e *BrokenError) Error() string {
-	return countOf(e.Broken, "definition", "definitions") + " cannot be used: see above why"
+	return wording.Count(e.Broken, "definition", "definitions") + " cannot be used: see above why"
 }
 
 // ErrorCode is the stable code of the error.

@@ -108,7 +108,7 @@ func (a *App) sayIfNoHost() {
 		return
 	}
 	if running, err := host.Running(paths); err == nil && !running {
-		a.sayf("no host is at work: start one with %s host", a.o.Name)
+		a.sayf("no host is at work: start one with %s", a.command("host"))
 	}
 }
 

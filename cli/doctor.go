@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piworkflows/host"
+	"piworkflows/internal/wording"
 	"piworkflows/view"
 )
 
@@ -28,7 +29,7 @@ type findingLine struct {
 type FindingsError struct{ Wrong int }
 
 func (e *FindingsError) Error() string {
-	return countOf(e.Wrong, "thing is", "things are") + " wrong: see above what mends it"
+	return wording.Count(e.Wrong, "thing is", "things are") + " wrong: see above what mends it"
 }
 
 // ErrorCode is the stable code of the error.
@@ -92,7 +93,7 @@ func (a *App) showFindings(list []host.Finding, wrong int) error {
 // mends is what a person types or does.
 func (a *App) mends(f host.Finding) string {
 	if f.Run != "" {
-		return a.o.Name + " " + view.Plain(f.Run)
+		return a.commandBlock(f.Run)
 	}
 	return view.Plain(f.Do)
 }

@@ -85,7 +85,7 @@ func (a *App) nextText(c controller.Cause) string {
 	return string(c.Next) + ", in " + view.Duration(in)
 }
 
-// doText is the command as a person types it.
+// doText is what a person types or does.
 func (a *App) doText(c controller.Cause) string {
 	inWords := []controller.ReasonCode{
 		controller.ReasonNoDefinition, controller.ReasonOrphanFinalizer, controller.ReasonPassesAbandoned,
@@ -96,5 +96,5 @@ func (a *App) doText(c controller.Cause) string {
 	if c.Do == "" {
 		return ""
 	}
-	return a.o.Name + " " + view.Plain(c.Do)
+	return a.commandBlock(c.Do)
 }

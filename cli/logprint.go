@@ -65,14 +65,7 @@ func (p *logPrinter) summary(held bool) string {
 		text += ": go on with --follow"
 	}
 	if n := p.logs.notKept; n > 0 {
-		text += fmt.Sprintf("; what %s printed was not kept", plural(n, "step"))
+		text += fmt.Sprintf("; what %s printed was not kept", count(n, "step"))
 	}
 	return text
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -8,6 +8,7 @@ import (
 
 	"piworkflows/clock"
 	"piworkflows/host"
+	"piworkflows/internal/wording"
 	"piworkflows/view"
 )
 
@@ -81,7 +82,7 @@ func (a *App) printPruned(p host.Pruned, dryRun bool) error {
 		return a.printJSON(prunedOf(p, dryRun))
 	}
 	said := map[bool]string{false: "%s removed, %s cut, %s forgotten\n", true: "to go: %s; to be cut: %s; to be forgotten: %s\n"}
-	text := fmt.Sprintf(said[dryRun], count(p.Events, "event"), count(p.Effects, "effect"), countOf(p.Deliveries, "delivery", "deliveries"))
+	text := fmt.Sprintf(said[dryRun], count(p.Events, "event"), count(p.Effects, "effect"), wording.Count(p.Deliveries, "delivery", "deliveries"))
 	var rows [][]string
 	for _, r := range p.Runs {
 		rows = append(rows, []string{
@@ -104,14 +105,7 @@ func (a *App) printPruned(p host.Pruned, dryRun bool) error {
 	return a.print(text + a.section([]view.Column{{Title: "COMPLETED RESOURCE", Flex: true}}, rows))
 }
 
-func count(n int, noun string) string { return countOf(n, noun, noun+"s") }
-
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
+func count(n int, noun string) string { return wording.Count(n, noun, noun+"s") }
 
 func prunedOf(p host.Pruned, dryRun bool) pruneResult {
 	r := pruneResult{

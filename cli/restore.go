@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piworkflows/host"
+	"piworkflows/internal/wording"
 	"piworkflows/view"
 )
 
@@ -94,8 +95,8 @@ func (a *App) printRestored(file, store string, r host.Restoration) error {
 	if r.Kept != "" {
 		text += fmt.Sprintf("the store that was there is %s\n", view.Plain(r.Kept))
 	}
-	text += fmt.Sprintf("%s in doubt; effects are looked for before they are applied\nuntil: %s restore --accept\n",
-		countOf(int(r.Doubted), "effect is", "effects are"), a.o.Name)
+	text += fmt.Sprintf("%s in doubt; effects are looked for before they are applied\nuntil: %s\n",
+		wording.Count(int(r.Doubted), "effect is", "effects are"), a.command("restore --accept"))
 	var rows [][]string
 	for _, run := range r.Runs {
 		rows = append(rows, []string{view.Plain(run.RunID), view.Plain(run.Workflow), string(run.Fate)})

@@ -157,9 +157,9 @@ func (a *App) concludeRun(command, parent string, paths host.Paths, r engine.Res
 	}
 	switch {
 	case r.Parked:
-		a.sayf("parked: go on with %s resume %s", a.o.Name, r.RunID)
+		a.sayf("parked: go on with %s", a.command("resume "+r.RunID))
 	case r.Status == runbundle.Waiting:
-		a.sayf("it waits for an answer: %s answer %s ANSWER", a.o.Name, r.RunID)
+		a.sayf("it waits for an answer: %s", a.command("answer "+r.RunID+" ANSWER"))
 	}
 	if err := failureOf(r); err != nil {
 		return err

@@ -166,7 +166,7 @@ func (a *App) printRuns(lines []runLine) error {
 		return a.printJSON(runsResult{schema("runs"), lines})
 	}
 	if len(lines) == 0 {
-		a.sayf("there are no such runs: start one with %s run", a.o.Name)
+		a.sayf("there are no such runs: start one with %s", a.command("run"))
 		return nil
 	}
 	return a.print(a.runTable(lines))

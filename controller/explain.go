@@ -3,9 +3,9 @@ package controller
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
+
+	"piworkflows/internal/wording"
 )
 
 // Explanation says how a resource stands, why, and who acts next.
@@ -84,26 +84,13 @@ func (e *explaining) add(code ReasonCode, next Actor, do, format string, args ..
 
 // command writes a command for this resource.
 func (e *explaining) command(verb string) string {
-	return verb + " " + e.Resource.Metadata.Controller + " " + argument(e.Resource.Metadata.Key)
-}
-
-// argument writes a key as a shell takes it.
-func argument(key string) string {
-	if strings.IndexFunc(key, special) < 0 {
-		return key
-	}
-	return "'" + strings.ReplaceAll(key, "'", `'\''`) + "'"
-}
-
-// special reports whether a shell may make something else of a character.
-func special(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@,+=%", r)
+	return verb + " " + e.Resource.Metadata.Controller + " " + wording.Argument(e.Resource.Metadata.Key)
 }
 
 // readiness explains what the controller says.
 func (e *explaining) readiness() {
 	ready := ReadinessOf(e.Resource)
-	says := ready.Reason + because(ready.Message)
+	says := ready.Reason + wording.Because(ready.Message)
 	switch {
 	case ready.Status == True:
 		e.add(ReasonIsReady, ActorNobody, "", "%s", says)
@@ -155,19 +142,4 @@ func (e *explaining) standing() Standing {
 	default:
 		return StandingProgressing
 	}
-}
-
-func orSomebody(name string) string {
-	if name == "" {
-		return "somebody"
-	}
-	return name
-}
-
-// because adds a reason to a sentence, if there is one.
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
 }

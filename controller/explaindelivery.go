@@ -3,6 +3,8 @@ package controller
 import (
 	"fmt"
 	"slices"
+
+	"piworkflows/internal/wording"
 )
 
 // delivery explains when the next pass comes.
@@ -31,7 +33,7 @@ func (e *explaining) delivery() {
 
 func (e *explaining) suspended() {
 	if s := e.Queue.Suspension; s != nil {
-		e.add(ReasonSuspended, ActorPerson, e.command("unsuspend"), "suspended by %s%s", orSomebody(s.Actor), because(s.Reason))
+		e.add(ReasonSuspended, ActorPerson, e.command("unsuspend"), "suspended by %s%s", wording.OrSomebody(s.Actor), wording.Because(s.Reason))
 	}
 }
 
@@ -101,7 +103,7 @@ func (e *explaining) delayed() {
 	switch {
 	case q.ConsecutiveErrors > 0:
 		c = e.add(ReasonBackoff, ActorTime, again, "%s, and the next one waits%s",
-			lastPasses(q.ConsecutiveErrors, "failed"), because(q.LastError))
+			lastPasses(q.ConsecutiveErrors, "failed"), wording.Because(q.LastError))
 	case q.Retries > 0:
 		c = e.add(ReasonRetryDelay, ActorTime, again, "%s, and the next one waits", lastPasses(q.Retries, "asked to be tried again"))
 	default:

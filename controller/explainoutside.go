@@ -3,13 +3,15 @@ package controller
 import (
 	"slices"
 	"strings"
+
+	"piworkflows/internal/wording"
 )
 
 // outside explains what is under way beyond the passes.
 func (e *explaining) outside() {
 	if e.Frozen != nil && slices.ContainsFunc(e.Effects, openEffect) {
 		e.add(ReasonFrozen, ActorPerson, "unfreeze", "no effect is applied: the project was frozen by %s%s",
-			orSomebody(e.Frozen.Actor), because(e.Frozen.Reason))
+			wording.OrSomebody(e.Frozen.Actor), wording.Because(e.Frozen.Reason))
 	}
 	for _, r := range e.Effects {
 		e.effect(r)
@@ -24,7 +26,7 @@ func (e *explaining) restored() {
 	if r := e.Restored; r != nil {
 		e.add(ReasonRestored, ActorPerson, "restore --accept",
 			"%s brought the project back from a copy: until that is accepted, also a new effect is looked for before it is applied",
-			orSomebody(r.Actor))
+			wording.OrSomebody(r.Actor))
 	}
 }
 
@@ -35,13 +37,13 @@ func (e *explaining) effect(r EffectRecord) {
 	switch r.State {
 	case EffectPending:
 		e.add(ReasonEffectPending, ActorProvider, e.command("effects"),
-			"effect %s is recorded and not known to be there: it is looked for before it is tried%s", r.Key, because(r.Error))
+			"effect %s is recorded and not known to be there: it is looked for before it is tried%s", r.Key, wording.Because(r.Error))
 	case EffectIndeterminate:
-		e.add(ReasonEffectInDoubt, ActorProvider, e.command("effects resolve")+" "+argument(r.Key)+" VERDICT --reason WHY",
-			"nobody knows what came of effect %s: it is looked for before it is tried again%s", r.Key, because(r.Error))
+		e.add(ReasonEffectInDoubt, ActorProvider, e.command("effects resolve")+" "+wording.Argument(r.Key)+" VERDICT --reason WHY",
+			"nobody knows what came of effect %s: it is looked for before it is tried again%s", r.Key, wording.Because(r.Error))
 	case EffectRejected:
 		if r.Generation == m.Generation && ReadinessOf(e.Resource).Status != True && !m.Deleting() {
-			e.add(ReasonEffectRejected, ActorPerson, e.command("apply")+" --patch JSON", "effect %s was rejected%s", r.Key, because(r.Error))
+			e.add(ReasonEffectRejected, ActorPerson, e.command("apply")+" --patch JSON", "effect %s was rejected%s", r.Key, wording.Because(r.Error))
 		}
 	case EffectApplied:
 	}
@@ -49,7 +51,7 @@ func (e *explaining) effect(r EffectRecord) {
 
 func (e *explaining) child(c ChildRun) {
 	if c.Code == CodeCancelling {
-		e.add(ReasonChildCancelling, ActorHost, "view "+c.RunID, "child run %s was told to end%s", c.RunID, because(c.Error))
+		e.add(ReasonChildCancelling, ActorHost, "view "+c.RunID, "child run %s was told to end%s", c.RunID, wording.Because(c.Error))
 		return
 	}
 	later := c.StartsAt != nil && c.StartsAt.After(e.Now)

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"piworkflows/builtin/gitmerge"
 	"piworkflows/controller"
+	"piworkflows/internal/wording"
 )
 
 // result is the JSON form of a finished demo.
@@ -98,9 +98,9 @@ func (d *run) next(ctx context.Context) error {
 
 // again is the command that goes on with this demo.
 func (d *run) again() string {
-	parts := []string{d.Program, "demo", "--dir", quoted(d.Dir)}
+	parts := []string{d.Program, "demo", "--dir", wording.Argument(d.Dir)}
 	for _, flag := range d.flags[2:] { // without the project
-		parts = append(parts, quoted(flag))
+		parts = append(parts, wording.Argument(flag))
 	}
 	return strings.Join(parts, " ")
 }
@@ -114,19 +114,7 @@ func (d *run) command(args ...string) string {
 	}
 	parts := []string{strings.Join(append([]string{d.Program}, args...), " ")}
 	for i := 0; i < len(d.flags); i += 2 {
-		parts = append(parts, d.flags[i]+" "+quoted(d.flags[i+1]))
+		parts = append(parts, d.flags[i]+" "+wording.Argument(d.flags[i+1]))
 	}
 	return strings.Join(parts, separator)
-}
-
-// quoted protects a path from the shell.
-func quoted(path string) string {
-	if strings.ContainsFunc(path, unsafe) {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
-}
-
-func unsafe(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@%", r)
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"piworkflows/engine"
+	"piworkflows/internal/wording"
 	"piworkflows/runbundle"
 	"piworkflows/runbundle/spool"
 	"piworkflows/runqueue"
@@ -20,7 +21,7 @@ func (d *doctor) left() {
 		d.addf(FindingCommandsLeft, SeverityWarning, "mend the permissions of "+ledger, "%v", err)
 	case commands > 0:
 		d.addf(FindingCommandsLeft, SeverityWarning, "$ host", "%s that killed processes started: a host ends them when it starts",
-			countOf(commands, "command may go on", "commands may go on"))
+			wording.Count(commands, "command may go on", "commands may go on"))
 	}
 	if d.Spool == "" {
 		return
@@ -31,7 +32,7 @@ func (d *doctor) left() {
 		d.addf(FindingOutputLeft, SeverityWarning, "mend the permissions of "+d.Spool, "%v", err)
 	case len(runs) > 0:
 		d.addf(FindingOutputLeft, SeverityNote, "$ host", "what %s printed is left in %s: a host removes it when it starts",
-			countOf(len(runs), "killed run", "killed runs"), d.Spool)
+			wording.Count(len(runs), "killed run", "killed runs"), d.Spool)
 	}
 }
 

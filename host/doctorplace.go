@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"piworkflows/internal/diskspace"
+	"piworkflows/internal/wording"
 )
 
 // Bounds of what is enough.
@@ -45,10 +46,10 @@ func (d *doctor) runsRoot() {
 			bundles++
 		}
 	}
-	d.addf(FindingRuns, SeverityOK, "", "%s holds %s", d.Runs, countOf(bundles, "run", "runs"))
+	d.addf(FindingRuns, SeverityOK, "", "%s holds %s", d.Runs, wording.Count(bundles, "run", "runs"))
 	if cutOff > 0 {
 		d.addf(FindingLeftover, SeverityWarning, "remove the folders .*.incomplete-* in "+d.Runs,
-			"%s in %s of runs that never began", countOf(cutOff, "folder was left", "folders were left"), d.Runs)
+			"%s in %s of runs that never began", wording.Count(cutOff, "folder was left", "folders were left"), d.Runs)
 	}
 }
 
@@ -121,11 +122,4 @@ func (d *doctor) watches() {
 
 func count[N int | int64](n N, unit string) string {
 	return strconv.FormatInt(int64(n), 10) + " " + unit
-}
-
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return count(n, many)
 }

@@ -9,6 +9,7 @@ import (
 
 	"piworkflows/clock"
 	"piworkflows/controller"
+	"piworkflows/internal/wording"
 	"piworkflows/runbundle"
 	"piworkflows/runqueue"
 	"piworkflows/store/sqlite"
@@ -25,7 +26,7 @@ func (d *doctor) flags(ctx context.Context, s *sqlite.Store) error {
 	}
 	if f != nil {
 		d.addf(FindingFrozen, SeverityNote, "$ unfreeze", "no effect is applied since %s: the project was frozen by %s%s",
-			clock.Format(f.At), orNobody(f.Actor), because(f.Reason))
+			clock.Format(f.At), wording.OrSomebody(f.Actor), wording.Because(f.Reason))
 	}
 	r, err := s.Restored(ctx)
 	if err != nil {
@@ -34,23 +35,9 @@ func (d *doctor) flags(ctx context.Context, s *sqlite.Store) error {
 	if r != nil {
 		d.addf(FindingRestored, SeverityNote, "$ restore --accept",
 			"%s brought the store back at %s from %s: also new effects are looked for before they are applied",
-			orNobody(r.Actor), clock.Format(r.At), r.From)
+			wording.OrSomebody(r.Actor), clock.Format(r.At), r.From)
 	}
 	return nil
-}
-
-func orNobody(name string) string {
-	if name == "" {
-		return "somebody"
-	}
-	return name
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
 }
 
 // host tells who runs the workers, and whether somebody is needed.
@@ -79,7 +66,7 @@ func (d *doctor) host(ctx context.Context, s *sqlite.Store) error {
 	}
 	if due := b.Ready + b.Runs; due > 0 {
 		d.addf(FindingWorkWaits, SeverityWarning, "$ host", "%s due, for %s at most, and no host runs in this project",
-			countOf(due, "piece of work is", "pieces of work are"), b.Waiting.Round(1e9))
+			wording.Count(due, "piece of work is", "pieces of work are"), b.Waiting.Round(1e9))
 		return nil
 	}
 	d.addf(FindingNoHost, SeverityNote, "$ host", "no host runs in this project, and nothing is due")
@@ -93,7 +80,7 @@ func (d *doctor) effects(ctx context.Context, s *sqlite.Store) error {
 		return err
 	}
 	d.addf(FindingInDoubt, SeverityWarning, "$ effects --state indeterminate", "%s in doubt, the newest %s of %s",
-		countOf(len(list), "effect is", "effects are"), list[0].EffectRecord.Key, list[0].Ref)
+		wording.Count(len(list), "effect is", "effects are"), list[0].EffectRecord.Key, list[0].Ref)
 	return nil
 }
 
@@ -121,7 +108,7 @@ func (d *doctor) runs(ctx context.Context, s *sqlite.Store) error {
 	}
 	if interrupted > 0 {
 		d.addf(FindingRunInterrupted, SeverityNote, "$ runs --status interrupted", "%s cut off: resume or cancel each",
-			countOf(interrupted, "run was", "runs were"))
+			wording.Count(interrupted, "run was", "runs were"))
 	}
 	return nil
 }
@@ -151,8 +138,8 @@ func (d *doctor) sources(ctx context.Context, s *sqlite.Store) error {
 // definitions tells what the program knows.
 func (d *doctor) definitions() {
 	d.addf(FindingDefinitions, SeverityOK, "", "%s and %s are known",
-		countOf(len(d.Catalog.Controllers.Names()), "controller", "controllers"),
-		countOf(len(d.Catalog.WorkflowNames()), "workflow", "workflows"))
+		wording.Count(len(d.Catalog.Controllers.Names()), "controller", "controllers"),
+		wording.Count(len(d.Catalog.WorkflowNames()), "workflow", "workflows"))
 	for _, problem := range d.Catalog.Problems() {
 		d.addf(FindingDefinition, SeverityError, "$ definitions --check", "%v", problem)
 	}

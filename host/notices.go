@@ -8,6 +8,7 @@ import (
 
 	"piworkflows/controller"
 	"piworkflows/internal/canonical"
+	"piworkflows/internal/wording"
 	"piworkflows/runqueue"
 )
 
@@ -105,7 +106,7 @@ func (n noticing) notReady(ctx context.Context, ref controller.Ref) (*controller
 	for _, c := range r.Status.Conditions {
 		if c.Type == controller.Ready {
 			notice.Since = c.LastTransitionTime
-			notice.Message = c.Reason + because(c.Message)
+			notice.Message = c.Reason + wording.Because(c.Message)
 		}
 	}
 	return identified(notice, notice.UID, notice.Since)

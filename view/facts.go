@@ -15,13 +15,22 @@ func Facts(facts [][2]string, s Style) string {
 	for _, f := range facts {
 		name := s.Palette.Dim(pad(f[0], column))
 		for line := range strings.Lines(f[1]) {
-			for _, part := range s.fold(strings.TrimRight(line, "\n"), s.width()-column) {
+			for _, part := range s.foldFact(f[1], strings.TrimRight(line, "\n"), s.width()-column) {
 				b.WriteString(strings.TrimRight(name+part, " ") + "\n")
 				name = strings.Repeat(" ", column)
 			}
 		}
 	}
 	return b.String()
+}
+
+// foldFact folds a line of a value, unless that is a command over several lines for a
+// shell, which would not be the same command any more.
+func (s Style) foldFact(value, line string, cells int) []string {
+	if strings.Contains(value, " \\\n") {
+		return []string{line}
+	}
+	return s.fold(line, cells)
 }
 
 // Block writes a longer text below its name, indented and folded to the width;
