@@ -150,7 +150,8 @@ func (a *App) printResources(lines []resourceLine, more string, stream *view.Lin
 
 var resourceColumns = []view.Column{
 	{Title: "CONTROLLER", Flex: true}, {Title: "KEY", Flex: true, Middle: true}, {Title: "READY"}, {Title: "REASON", Flex: true},
-	{Title: "GEN", Right: true}, {Title: "NEXT", Name: true}, {Title: "CHILD", Flex: true}, {Title: "AGE", Right: true},
+	{Title: "GEN", Right: true, Spare: true}, {Title: "NEXT", Name: true}, {Title: "CHILD", Flex: true, Spare: true},
+	{Title: "AGE", Right: true},
 }
 
 func (a *App) resourceRows(lines []resourceLine) [][]string {

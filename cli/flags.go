@@ -114,7 +114,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	hint := ""
 	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
-		hint = ", did you mean " + strings.Join(similar, " or ") + "?"
+		hint = " (did you mean " + strings.Join(similar, " or ") + "?)"
 	}
 	return wrongUsage(cmd, "there is no command %.80q%s", args[0], hint)
 }

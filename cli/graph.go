@@ -70,8 +70,8 @@ func (a *App) showGraph(name, format string, full bool) error {
 	case "dot":
 		return a.print(drawable.DOT())
 	default:
-		head := fmt.Sprintf("%s · revision %s · %d nodes · at most %d steps\n\n",
-			a.Style().Palette.Bold(g.Name()), g.Revision(), len(g.Nodes()), g.MaxSteps())
+		head := fmt.Sprintf("%s · revision %s · %s · at most %s\n\n",
+			a.Style().Palette.Bold(g.Name()), g.Revision(), count(len(g.Nodes()), "node"), count(g.MaxSteps(), "step"))
 		return a.print(head + drawable.Draw(view.DrawOptions{Style: a.Style(), Folds: view.Folds{Full: full}}))
 	}
 }

@@ -143,9 +143,9 @@ func (a *App) queueRebuildCommand() *cobra.Command {
 	}
 }
 
-func (a *App) printRebuilt(count int) error {
+func (a *App) printRebuilt(n int) error {
 	if a.flags.json() {
-		return a.printJSON(rebuildResult{schema("queue.rebuild"), count})
+		return a.printJSON(rebuildResult{schema("queue.rebuild"), n})
 	}
-	return a.print(fmt.Sprintf("the queue was made anew: %d resources will get a pass\n", count))
+	return a.print(fmt.Sprintf("the queue was made anew: %s will get a pass\n", count(n, "resource")))
 }

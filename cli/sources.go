@@ -113,7 +113,7 @@ func (a *App) printSources(lines []sourceLine) error {
 		return a.printJSON(sourcesResult{schema("sources"), lines})
 	}
 	if len(lines) == 0 {
-		a.sayf("no controller has a source")
+		a.sayf("no controller has a source: a definition declares them in Sources, see docs/sources.md")
 		return nil
 	}
 	rows, notes := make([][]string, len(lines)), [][2]string{}

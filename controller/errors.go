@@ -90,6 +90,7 @@ type SpecProblem struct {
 
 // SpecError refuses a spec. It lists every problem; nothing was written.
 type SpecError struct {
+	// Controller is empty for the input of a workflow, which its error names.
 	Controller string
 	Problems   []SpecProblem
 }
@@ -103,7 +104,11 @@ func (e *SpecError) Error() string {
 		}
 		parts[i] = place + ": " + p.Message
 	}
-	return fmt.Sprintf("invalid spec for controller %s: %s", e.Controller, strings.Join(parts, "; "))
+	text := strings.Join(parts, "; ")
+	if e.Controller == "" {
+		return text
+	}
+	return fmt.Sprintf("invalid spec for controller %s: %s", e.Controller, text)
 }
 
 // ErrorCode is the stable code of the error.

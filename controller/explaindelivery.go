@@ -86,8 +86,8 @@ func (e *explaining) due() {
 			"%d of the %d passes that controller %s may run at once ignored their cancellation and still occupy their places",
 			p.Abandoned, p.Limit, e.Resource.Metadata.Controller)
 	case full:
-		e.add(ReasonControllerFull, ActorHost, "", "controller %s runs %d passes, as many as it may at once: it waits for one to end",
-			e.Resource.Metadata.Controller, p.Running)
+		e.add(ReasonControllerFull, ActorHost, "", "controller %s runs %s, as many as it may at once: it waits for one to end",
+			e.Resource.Metadata.Controller, wording.Count(p.Running, "pass", "passes"))
 	}
 	text := "the next pass is due"
 	if l := e.Queue.Lane; l != LaneRequest {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"piworkflows/internal/wording"
 )
 
 // Sentinels of passes and managers.
@@ -38,7 +40,7 @@ type StopError struct {
 }
 
 func (e *StopError) Error() string {
-	return fmt.Sprintf("stopped with %d passes that ignored their cancellation: pass ctx to everything that blocks", e.Abandoned)
+	return fmt.Sprintf("stopped with %s that ignored cancellation: pass ctx to everything that blocks", wording.Count(e.Abandoned, "pass", "passes"))
 }
 
 // ErrorCode is the stable code of the error.

@@ -21,13 +21,13 @@ func (m *Moment) Head(s Style, now time.Time) []string {
 	state := &m.bundle.State
 	facts := []string{
 		Plain(state.WorkflowName), Status(cmp.Or(m.standing, state.Status), m.bundle.Interrupted(), s.Palette), m.progress(),
-		"took " + Duration(m.took(now)), "at " + state.StartedAt.UTC().Format(startLayout),
+		m.lasting(now), "at " + state.StartedAt.UTC().Format(startLayout),
 	}
 	if state.Paused && m.standing == "" {
 		facts[1] = s.Palette.Warm("paused")
 	}
 	name := s.Palette.Bold(Plain(state.RunID)) + gap + Plain(state.RunTitle)
-	lines := []string{name, strings.Join(facts, " · ")}
+	lines := append([]string{name}, s.joined(facts...)...)
 	if m.AtWork() {
 		lines = append(lines, m.atWork())
 	}
@@ -37,6 +37,30 @@ func (m *Moment) Head(s Style, now time.Time) []string {
 		lines[i] = strings.TrimRight(s.fit(l, s.width()), " ")
 	}
 	return lines
+}
+
+// joined writes parts one after the other, on as many lines as they need.
+func (s Style) joined(parts ...string) []string {
+	const separator = " · "
+	lines := parts[:1:1]
+	for _, part := range parts[1:] {
+		last := &lines[len(lines)-1]
+		if s.Whole || Width(*last+separator+part) <= s.width() {
+			*last += separator + part
+			continue
+		}
+		lines = append(lines, part)
+	}
+	return lines
+}
+
+// lasting tells how long the run took, or has taken if it goes on.
+func (m *Moment) lasting(now time.Time) string {
+	d := Duration(m.took(now))
+	if m.bundle.State.FinishedAt.IsZero() && m.standing == "" {
+		return d + " so far"
+	}
+	return "took " + d
 }
 
 // progress counts the steps, and tells how many of them are shown.

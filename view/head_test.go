@@ -99,3 +99,15 @@ func TestProgressLeavesRoomForTheGraph(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// Nothing of a head is cut that fits on a line of its own, and a run that goes on is
+// not said to have taken its time.
+func TestHeadOfANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	s.enter("runCheck", "action")
+	text := draw(t, s.read(), RunOptions{DrawOptions: DrawOptions{Style: Style{Width: 44}}})
+	if want := "\nverify-branch · running · 0 steps\n2m00s so far · at 2027-01-05 08:15Z\n"; !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+}

@@ -18,6 +18,8 @@ type Column struct {
 	// Name marks a column of names that are copied. It is cut in the middle, and
 	// only when no other column has anything left to give.
 	Name bool
+	// Spare leaves the column out where the lines would be cut with it.
+	Spare bool
 	// Min is the width that the column has at least, if that is wider than its
 	// title: for rows that come later.
 	Min int
@@ -46,7 +48,9 @@ type Lines struct {
 	style   Style
 	// wanted is the widest cell of each column so far.
 	wanted []int
-	begun  bool
+	// shown are the indexes of the columns that there is room for.
+	shown []int
+	begun bool
 }
 
 // NewLines begins a table without rows.
@@ -66,9 +70,12 @@ func (l *Lines) Add(rows [][]string) string {
 			l.wanted[i] = max(l.wanted[i], Width(cell))
 		}
 	}
-	widths := slices.Clone(l.wanted)
+	if !l.begun {
+		l.choose()
+	}
+	columns, widths := picked(l.columns, l.shown), picked(l.wanted, l.shown)
 	if !l.style.Whole {
-		shrink(l.columns, widths, l.style.width()-len(gap)*(len(widths)-1))
+		shrink(columns, widths, l.style.width()-len(gap)*(len(widths)-1))
 	}
 	var b strings.Builder
 	if !l.begun {
@@ -81,6 +88,44 @@ func (l *Lines) Add(rows [][]string) string {
 	return b.String()
 }
 
+// choose leaves out spare columns, the last first, until the others fit.
+func (l *Lines) choose() {
+	need := -len(gap)
+	for i, c := range l.columns {
+		l.shown = append(l.shown, i)
+		need += len(gap) + c.narrowest(l.wanted[i])
+	}
+	for i, c := range slices.Backward(l.columns) {
+		if l.style.Whole || need <= l.style.width() {
+			return
+		}
+		if c.Spare {
+			l.shown = slices.DeleteFunc(l.shown, func(shown int) bool { return shown == i })
+			need -= len(gap) + c.narrowest(l.wanted[i])
+		}
+	}
+}
+
+// narrowest is how far a column of a width can be cut.
+func (c Column) narrowest(width int) int {
+	switch {
+	case c.Name:
+		return min(width, narrowestName)
+	case c.Flex:
+		return min(width, narrowestFlex)
+	default:
+		return width
+	}
+}
+
+func picked[T any](list []T, indexes []int) []T {
+	some := make([]T, len(indexes))
+	for i, index := range indexes {
+		some[i] = list[index]
+	}
+	return some
+}
+
 func (l *Lines) titles() []string {
 	titles := make([]string, len(l.columns))
 	for i, c := range l.columns {
@@ -90,9 +135,11 @@ func (l *Lines) titles() []string {
 }
 
 func (l *Lines) line(widths []int, row []string) string {
-	cells := make([]string, len(row))
-	for i, text := range row {
-		cells[i] = l.columns[i].cell(text, widths[i])
+	cells := make([]string, len(l.shown))
+	for i, column := range l.shown {
+		if column < len(row) {
+			cells[i] = l.columns[column].cell(row[column], widths[i])
+		}
 	}
 	return l.style.fit(strings.TrimRight(strings.Join(cells, gap), " "), l.style.width()) + "\n"
 }
@@ -130,9 +177,9 @@ func widestOf(columns []Column, widths []int) int {
 	widest, name := -1, -1
 	for i, c := range columns {
 		switch w := widths[i]; {
-		case c.Name && w > narrowestName && (name < 0 || w > widths[name]):
+		case c.Name && w > c.narrowest(w) && (name < 0 || w > widths[name]):
 			name = i
-		case c.Flex && w > narrowestFlex && (widest < 0 || w > widths[widest]):
+		case c.Flex && w > c.narrowest(w) && (widest < 0 || w > widths[widest]):
 			widest = i
 		}
 	}

@@ -88,3 +88,27 @@ func TestDurationAndAge(t *testing.T) {
 		}
 	}
 }
+
+// Where lines would be cut, spare columns are left out instead, the last ones first,
+// for all rows alike.
+func TestSpareColumnsAreLeftOutFirst(t *testing.T) {
+	t.Parallel()
+	columns := []Column{
+		{Title: "KEY", Flex: true}, {Title: "GEN", Right: true, Spare: true}, {Title: "CHILD", Spare: true}, {Title: "AGE", Right: true},
+	}
+	rows := [][]string{{"a-key-with-a-name", "12", "succeeded", "5m"}}
+	for width, want := range map[int]string{
+		40: "KEY                GEN  CHILD      AGE\na-key-with-a-name   12  succeeded   5m\n",
+		29: "KEY       GEN  CHILD      AGE\na-key-w…   12  succeeded   5m\n",
+		28: "KEY                GEN  AGE\na-key-with-a-name   12   5m\n",
+		17: "KEY           AGE\na-key-with-…   5m\n",
+	} {
+		lines := NewLines(columns, Style{Width: width})
+		if got := lines.Add(rows); got != want {
+			t.Errorf("at %d cells:\n%s\nwant\n%s", width, got, want)
+		}
+		if _, row, _ := strings.Cut(want, "\n"); lines.Add(rows) != row {
+			t.Errorf("at %d cells, a later row is not %q", width, row)
+		}
+	}
+}

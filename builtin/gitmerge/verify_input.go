@@ -43,7 +43,7 @@ func normalizeInput(_ context.Context, raw json.RawMessage) (json.RawMessage, er
 	p.commit("/onto", in.Onto)
 	p.check(in.Check, in.CheckTimeout)
 	if len(p.list) > 0 {
-		return nil, &controller.SpecError{Controller: WorkflowName, Problems: p.list}
+		return nil, &controller.SpecError{Problems: p.list}
 	}
 	in.CheckTimeout = in.CheckTimeout.orDefault()
 	return canonical.Marshal(in)

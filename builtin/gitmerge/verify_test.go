@@ -574,6 +574,9 @@ func TestVerifyInput(t *testing.T) {
 				for _, p := range refused.Problems {
 					pointers = append(pointers, p.Pointer)
 				}
+				if strings.Contains(refused.Error(), "controller") {
+					t.Errorf("it is no controller that refuses: %v", refused)
+				}
 			} else if err != nil {
 				t.Fatal(err)
 			}
