@@ -82,7 +82,8 @@ func (a *App) printPruned(p host.Pruned, dryRun bool) error {
 		return a.printJSON(prunedOf(p, dryRun))
 	}
 	said := map[bool]string{false: "%s removed, %s cut, %s forgotten\n", true: "to go: %s; to be cut: %s; to be forgotten: %s\n"}
-	text := fmt.Sprintf(said[dryRun], count(p.Events, "event"), count(p.Effects, "effect"), wording.Count(p.Deliveries, "delivery", "deliveries"))
+	text := fmt.Sprintf(said[dryRun], count(p.Events, "event"), count(p.Effects, "effect"),
+		wording.Count(p.Deliveries, "delivery", "deliveries"))
 	var rows [][]string
 	for _, r := range p.Runs {
 		rows = append(rows, []string{

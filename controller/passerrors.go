@@ -40,7 +40,8 @@ type StopError struct {
 }
 
 func (e *StopError) Error() string {
-	return fmt.Sprintf("stopped with %s that ignored cancellation: pass ctx to everything that blocks", wording.Count(e.Abandoned, "pass", "passes"))
+	return fmt.Sprintf("stopped with %s that ignored cancellation: pass ctx to everything that blocks",
+		wording.Count(e.Abandoned, "pass", "passes"))
 }
 
 // ErrorCode is the stable code of the error.

@@ -121,7 +121,8 @@ func (*EffectBusyError) ErrorCode() string { return "effect_busy" }
 type FrozenError struct{ Freeze Suspension }
 
 func (e *FrozenError) Error() string {
-	return fmt.Sprintf("no effect is applied: the project was frozen by %s%s", wording.OrSomebody(e.Freeze.Actor), wording.Because(e.Freeze.Reason))
+	return fmt.Sprintf("no effect is applied: the project was frozen by %s%s",
+		wording.OrSomebody(e.Freeze.Actor), wording.Because(e.Freeze.Reason))
 }
 
 // ErrorCode is the stable code of the error.
