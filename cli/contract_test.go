@@ -130,7 +130,7 @@ func jsonResults() map[string]func(a *App) error {
 			return a.printJSON(backupResult{schema("backup"), "/backups/monday.sqlite", copyOf(someContents)})
 		},
 		"restore": func(a *App) error {
-			return a.printRestored("/backups/monday.sqlite", "/stores/controller.sqlite", host.Restoration{
+			return a.printRestored("/backups/monday.sqlite", host.Paths{Store: "/stores/controller.sqlite"}, host.Restoration{
 				StoreRestored: host.StoreRestored{
 					Contents: someContents, Kept: "/stores/controller.sqlite.before-restore-20270105T081500.000Z", Doubted: 1,
 				},

@@ -73,6 +73,8 @@ var codes = map[string]int{
 	"not_a_copy":           exitUsage,
 	"copy_exists":          exitConflict,
 	"store_open":           exitConflict,
+	"store_unreadable":     exitConflict,
+	"other_project":        exitConflict,
 	"store_replaced":       exitConflict,
 	"not_found":            exitNotFound,
 	"run_not_found":        exitNotFound,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"piworkflows/clock"
 	"piworkflows/lease"
@@ -44,7 +45,11 @@ type RestoreOptions struct {
 	// From is a copy that Backup made.
 	From string
 	// Actor is recorded as who did it.
-	Actor  string
+	Actor string
+	// OtherProject allows a copy that has nothing of the project, Unreadable to replace
+	// a file that is no database; see sqlite.Restoring.
+	OtherProject, Unreadable bool
+
 	Clock  clock.Clock
 	Logger *slog.Logger
 	// Progress may be nil.
@@ -54,6 +59,8 @@ type RestoreOptions struct {
 // Restoration says what Restore did.
 type Restoration struct {
 	StoreRestored
+	// OtherProject says that the copy has nothing of the project, but of others.
+	OtherProject bool
 	// Runs are those of the project that had not ended and have no record here.
 	Runs []UnrecordedRun
 }
@@ -81,7 +88,8 @@ const reasonNoRecord = "it was brought back from a copy of the store, and its re
 
 // Restore puts a copy in the place of the store; see sqlite.Restore. It refuses
 // while a host or anybody else has the store open: a *HeldError, a
-// *sqlite.OpenError. Bundles stay as they are: runs that have ended since the copy
+// *sqlite.OpenError; and what the options do not allow: a *sqlite.OtherProjectError, a
+// *sqlite.UnreadableError. Bundles stay as they are: runs that have ended since the copy
 // are found by theirs.
 func Restore(ctx context.Context, o RestoreOptions) (r Restoration, err error) {
 	o.Clock, o.Logger = orDefaults(o.Clock, o.Logger)
@@ -97,11 +105,18 @@ func Restore(ctx context.Context, o RestoreOptions) (r Restoration, err error) {
 		defer func() { err = errors.Join(err, lock.release()) }()
 	}
 	place := sqlite.Options{Path: o.Store, Scope: scope, Clock: o.Clock, Logger: o.Logger}
-	if r.StoreRestored, err = sqlite.Restore(ctx, place, o.From, o.Actor, o.Progress); err != nil {
+	if r.StoreRestored, err = sqlite.Restore(ctx, place, o.restoring()); err != nil {
 		return r, err
 	}
+	r.OtherProject = len(r.Projects) > 0 && !slices.Contains(r.Projects, scope)
 	r.Runs, err = o.settleRuns(ctx)
 	return r, err
+}
+
+func (o RestoreOptions) restoring() sqlite.Restoring {
+	return sqlite.Restoring{
+		From: o.From, Actor: o.Actor, Project: o.Project, OtherProject: o.OtherProject, Unreadable: o.Unreadable, Progress: o.Progress,
+	}
 }
 
 func orDefaults(c clock.Clock, log *slog.Logger) (clock.Clock, *slog.Logger) {

@@ -60,6 +60,37 @@ func (e *NoCopyError) Error() string {
 // ErrorCode is the stable code of the error.
 func (*NoCopyError) ErrorCode() string { return "not_a_copy" }
 
+// OtherProjectError refuses a copy that has nothing of the project of the store: the
+// project would not see anything of it, and lose from sight what it has.
+type OtherProjectError struct {
+	// Path is the copy.
+	Path string
+	// Project is what the project of the store is called, Projects are the scopes of
+	// those that the copy has.
+	Project  string
+	Projects []string
+}
+
+func (e *OtherProjectError) Error() string {
+	return fmt.Sprintf("%s has nothing of project %s, but of %s: name the directory of its project with --project, "+
+		"or bring it back here nevertheless with --other-project", e.Path, e.Project, strings.Join(e.Projects, " and "))
+}
+
+// ErrorCode is the stable code of the error.
+func (*OtherProjectError) ErrorCode() string { return "other_project" }
+
+// UnreadableError says that there is a file in the place of the store that is no
+// database: one of somebody else, or a store whose beginning is ruined.
+type UnreadableError struct{ Path string }
+
+func (e *UnreadableError) Error() string {
+	return e.Path + " is no store, or one whose beginning is ruined, and was left untouched: " +
+		"to put the copy in its place and keep it under another name, add --replace-unreadable"
+}
+
+// ErrorCode is the stable code of the error.
+func (*UnreadableError) ErrorCode() string { return "store_unreadable" }
+
 // OpenError says that the store cannot be replaced while processes have it open.
 type OpenError struct {
 	Path string

@@ -68,3 +68,16 @@ func foreignID(path string) string {
 	}
 	return name
 }
+
+// isDatabase reports whether SQLite can read what tables a file has. It takes no
+// lock and leaves nothing behind.
+func isDatabase(path string) bool {
+	c, err := openConn(access{path: path, mode: "ro", immutable: true})
+	if err != nil {
+		return false
+	}
+	defer c.close()
+	var tables int
+	_, err = c.first("SELECT count(*) FROM sqlite_schema", nil, &tables)
+	return err == nil
+}

@@ -1,12 +1,14 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -15,9 +17,26 @@ import (
 	"piworkflows/internal/oslock"
 )
 
+// Restoring says what to bring back, and what it may do.
+type Restoring struct {
+	// From is a copy that Backup made, Actor is recorded as who brings it back.
+	From, Actor string
+	// Project names the project of the store for people; it may be empty.
+	Project string
+	// OtherProject allows a copy that has nothing of the project of the store.
+	OtherProject bool
+	// Unreadable allows to put the copy in the place of a file that is no database:
+	// of a store whose beginning is ruined nothing tells that it is one.
+	Unreadable bool
+	// Progress may be nil.
+	Progress Progress
+}
+
 // Restored says what a restoration did.
 type Restored struct {
 	Contents
+	// Projects are the scopes of the projects that the copy has something of.
+	Projects []string
 	// Kept is the name of the store that was there before; empty if there was none.
 	Kept string
 	// Doubted counts the effects that became indeterminate.
@@ -31,14 +50,15 @@ const cursorGap = 1 << 32
 // Restore puts a copy that Backup made in the place of the store of o. The copy is
 // verified and stays as it is. In what takes its place every project is marked as
 // restored; see controller.Store. The store that was there is kept under another
-// name. Nobody may have the store open: an *OpenError names who has. Other errors are
+// name. Nobody may have the store open: an *OpenError names who has. It refuses what
+// the caller does not allow: an *OtherProjectError, an *UnreadableError. Other errors are
 // those of Verify and Open; after an error the store that was there is in its place.
-func Restore(ctx context.Context, o Options, from, actor string, progress Progress) (Restored, error) {
+func Restore(ctx context.Context, o Options, what Restoring) (Restored, error) {
 	o, err := o.complete()
 	if err != nil {
 		return Restored{}, err
 	}
-	if from, err = filepath.Abs(from); err != nil {
+	if what.From, err = filepath.Abs(what.From); err != nil {
 		return Restored{}, fmt.Errorf("restore: %w", err)
 	}
 	o.files = "pi-workflows-" + uuid.NewString()
@@ -46,18 +66,18 @@ func Restore(ctx context.Context, o Options, from, actor string, progress Progre
 		return Restored{}, err
 	}
 	defer forgetFiles(o.files)
-	r, err := o.restore(ctx, from, actor, progress)
+	r, err := o.restore(ctx, what)
 	return r, o.explain("restore", err)
 }
 
-func (o Options) restore(ctx context.Context, from, actor string, progress Progress) (r Restored, err error) {
-	if _, err := Verify(from); err != nil {
+func (o Options) restore(ctx context.Context, what Restoring) (r Restored, err error) {
+	if _, err := Verify(what.From); err != nil {
 		return r, err
 	}
-	if info, err := os.Lstat(o.Path); err == nil && !info.Mode().IsRegular() {
-		return r, fmt.Errorf("%s is a link or a folder: name the file of the store itself", o.Path)
+	if r.Projects, err = o.copied(what); err != nil {
+		return r, err
 	}
-	if err := identify(o.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := o.replaceable(what.Unreadable); err != nil {
 		return r, err
 	}
 	if err := durable.OS().MkdirAll(filepath.Dir(o.Path)); err != nil {
@@ -73,10 +93,10 @@ func (o Options) restore(ctx context.Context, from, actor string, progress Progr
 		return r, err
 	}
 	defer d.discard()
-	if err := copyFile(ctx, from, o.toWrite(d.path), progress); err != nil {
+	if err := copyFile(ctx, what.From, o.toWrite(d.path), what.Progress); err != nil {
 		return r, err
 	}
-	if r.Doubted, err = o.distrust(d.path, controller.Restoration{Actor: actor, From: from}); err != nil {
+	if r.Doubted, err = o.distrust(d.path, controller.Restoration{Actor: what.Actor, From: what.From}); err != nil {
 		return r, err
 	}
 	if r.Contents, err = o.settled(d.path); err != nil {
@@ -93,6 +113,43 @@ func (o Options) restore(ctx context.Context, from, actor string, progress Progr
 	}
 	forgetOwners(o.Path)
 	return r, nil
+}
+
+// copied are the projects that a copy has something of. An empty copy is one of any
+// project.
+func (o Options) copied(what Restoring) (projects []string, err error) {
+	c, err := openCopy(what.From)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	var scope string
+	err = c.each("SELECT scope FROM controllers UNION SELECT scope FROM workflow_run_queue ORDER BY scope", nil, func() error {
+		projects = append(projects, scope)
+		return nil
+	}, &scope)
+	if err == nil && len(projects) > 0 && !what.OtherProject && !slices.Contains(projects, o.Scope) {
+		err = &OtherProjectError{Path: what.From, Project: cmp.Or(what.Project, o.Scope), Projects: projects}
+	}
+	return projects, err
+}
+
+// replaceable refuses to replace a file that is not a store of ours.
+func (o Options) replaceable(unreadable bool) error {
+	if info, err := os.Lstat(o.Path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is a link or a folder: name the file of the store itself", o.Path)
+	}
+	err := identify(o.Path)
+	_, foreign := errors.AsType[*ForeignStoreError](err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case !foreign || isDatabase(o.Path):
+		return err
+	case unreadable:
+		return nil
+	}
+	return &UnreadableError{Path: o.Path}
 }
 
 // copyFile copies a copy.

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"piworkflows/controller"
 	"piworkflows/internal/oslock"
@@ -32,7 +35,7 @@ func aged(t *testing.T) (o sqlite.Options, from string) {
 
 func restore(t *testing.T, o sqlite.Options, from string) sqlite.Restored {
 	t.Helper()
-	r, err := sqlite.Restore(t.Context(), o, from, "ada", nil)
+	r, err := sqlite.Restore(t.Context(), o, sqlite.Restoring{From: from, Actor: "ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +114,7 @@ func TestRestoreRefusesAStoreThatIsOpen(t *testing.T) {
 	t.Parallel()
 	o, from := aged(t)
 	s := open(t, o)
-	_, err := sqlite.Restore(t.Context(), o, from, "", nil)
+	_, err := sqlite.Restore(t.Context(), o, sqlite.Restoring{From: from})
 	held, ok := errors.AsType[*sqlite.OpenError](err)
 	if !ok || len(held.Owners) != 1 || !strings.HasPrefix(held.Owners[0], "process ") {
 		t.Fatalf("error %v", err)
@@ -137,7 +140,7 @@ func TestNobodyOpensAStoreThatIsBeingReplaced(t *testing.T) {
 	if !isA[*sqlite.ReplacedError](err) {
 		t.Errorf("open: %v", err)
 	}
-	if _, err := sqlite.Restore(t.Context(), o, from, "", nil); !isA[*sqlite.ReplacedError](err) {
+	if _, err := sqlite.Restore(t.Context(), o, sqlite.Restoring{From: from}); !isA[*sqlite.ReplacedError](err) {
 		t.Errorf("restore: %v", err)
 	}
 	if err := gate.Remove(); err != nil {
@@ -180,18 +183,101 @@ func TestRestoreMakesAStoreWhereThereIsNone(t *testing.T) {
 	}
 }
 
-func TestRestoreLeavesAForeignStoreUntouched(t *testing.T) {
+// What the database of somebody else is remains it, whatever the caller allows.
+func TestRestoreLeavesAForeignDatabaseUntouched(t *testing.T) {
+	t.Parallel()
+	_, from := aged(t)
+	for _, name := range []string{"the TypeScript implementation", "another database", "a schema of another name"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options(t)
+			o.Path = filepath.Join(t.TempDir(), "controller.sqlite")
+			foreigners[name].make(t, o.Path)
+			before := tree(t, filepath.Dir(o.Path))
+			_, err := sqlite.Restore(t.Context(), o, sqlite.Restoring{From: from, Unreadable: true})
+			if !isA[*sqlite.ForeignStoreError](err) {
+				t.Errorf("error %v", err)
+			}
+			if diff := cmp.Diff(before, tree(t, filepath.Dir(o.Path))); diff != "" {
+				t.Errorf("the folder changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A file that is no database may be a store with a ruined beginning: only the caller
+// knows. It is kept.
+func TestRestoreReplacesAnUnreadableFileIfItIsTold(t *testing.T) {
+	t.Parallel()
+	o, from := aged(t)
+	text, err := os.ReadFile(o.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ruined := strings.Repeat("ruin", 1024) + string(text[4096:])
+	writeFile(t, o.Path, ruined)
+	before := tree(t, filepath.Dir(o.Path))
+	_, err = sqlite.Restore(t.Context(), o, sqlite.Restoring{From: from})
+	if refused, ok := errors.AsType[*sqlite.UnreadableError](err); !ok || refused.Path != o.Path || !strings.Contains(err.Error(), "--replace-unreadable") {
+		t.Fatalf("error %v", err)
+	}
+	if diff := cmp.Diff(before, tree(t, filepath.Dir(o.Path))); diff != "" {
+		t.Fatalf("the folder changed (-before +after):\n%s", diff)
+	}
+	r, err := sqlite.Restore(t.Context(), o, sqlite.Restoring{From: from, Unreadable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := os.ReadFile(r.Kept); err != nil || string(kept) != ruined {
+		t.Errorf("kept %d bytes, %v", len(kept), err)
+	}
+	if _, err := open(t, o).Get(t.Context(), ref("a")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A copy that has nothing of the project would hide what the project has.
+func TestRestoreRefusesACopyOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	_, from := aged(t)
 	o := options(t)
-	if err := os.MkdirAll(filepath.Dir(o.Path), 0o700); err != nil {
+	o.Scope = strings.Repeat("7", len(scope))
+	put(t, open(t, o), "mine")
+	what := sqlite.Restoring{From: from, Project: "/srv/shop"}
+	_, err := sqlite.Restore(t.Context(), o, what)
+	refused, ok := errors.AsType[*sqlite.OtherProjectError](err)
+	if !ok || refused.Path != from || refused.Project != "/srv/shop" || !slices.Equal(refused.Projects, []string{scope}) {
+		t.Fatalf("error %+v", err)
+	}
+}
+
+func TestRestoreBringsBackACopyOfAnotherProjectIfItIsTold(t *testing.T) {
+	t.Parallel()
+	_, from := aged(t)
+	o := options(t)
+	o.Scope = strings.Repeat("7", len(scope))
+	r, err := sqlite.Restore(t.Context(), o, sqlite.Restoring{From: from, OtherProject: true})
+	if err != nil || !slices.Equal(r.Projects, []string{scope}) {
+		t.Fatalf("restored %+v, %v", r, err)
+	}
+	o.Scope = scope
+	if _, err := open(t, o).Get(t.Context(), ref("a")); err != nil {
+		t.Error(err)
+	}
+}
+
+// An empty copy is one of any project.
+func TestRestoreBringsAnEmptyCopyBack(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	s := open(t, o)
+	from, _ := backedUp(t, s)
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, o.Path, "mine")
-	if _, err := sqlite.Restore(t.Context(), o, from, "", nil); !isA[*sqlite.ForeignStoreError](err) {
-		t.Errorf("error %v", err)
+	if r := restore(t, o, from); r.Resources != 0 || len(r.Projects) != 0 {
+		t.Errorf("restored %+v", r)
 	}
-	alone(t, o.Path)
 }
 
 // Wherever the disk fails, the store that was there is in its place.
@@ -202,7 +288,7 @@ func TestRestoreOnADiskThatBreaks(t *testing.T) {
 	tries := int64(0)
 	for ; ; tries++ {
 		d.breakAfter(tries, syscall.ENOSPC)
-		_, err := sqlite.Restore(t.Context(), o, from, "", nil)
+		_, err := sqlite.Restore(t.Context(), o, sqlite.Restoring{From: from})
 		d.mend()
 		if err == nil {
 			break
