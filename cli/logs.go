@@ -43,7 +43,7 @@ func (a *App) logsCommand() *cobra.Command {
 		Use:   "logs RUN",
 		Short: "Show what the commands and agents of a run print",
 		Long: "Shows what the commands and agents of a run have printed so far; with --follow also what they\n" +
-			"print from now on, until the run leaves its process. What is printed is kept as long only; of a\n" +
+			"print from now on, until the run leaves its process; a run that is queued is waited for. What is printed is kept as long only; of a\n" +
 			"run that ended, and of its older steps, the record has the output of commands that nothing parsed.\n\n" +
 			"Each line begins with its node and a mark: | for output, ! for stderr, ✗ for why a step failed.\n" +
 			"With --node lines are as they were printed. With -o json --follow each line is a result.",
@@ -61,6 +61,11 @@ func (a *App) logsCommand() *cobra.Command {
 }
 
 func (a *App) showLogs(ctx context.Context, paths host.Paths, s host.Store, runID string, f logsFlags) error {
+	if f.follow {
+		if err := a.awaitStart(ctx, paths, s, runID); err != nil {
+			return err
+		}
+	}
 	l, err := a.openLogs(ctx, paths, s, runID, f.node)
 	if err != nil {
 		return err
