@@ -298,8 +298,8 @@ func TestCommandLeavesNoBackgroundProcess(t *testing.T) {
 }
 
 // A host that cannot note a command must not start it, and says nothing of the
-// command by that: the run is interrupted, as by a host that stops.
-func TestACommandThatCannotBeNotedInterruptsTheRun(t *testing.T) {
+// command by that: the run stops without an end, and goes on once it can be noted.
+func TestACommandThatCannotBeNotedLeavesTheRunOpen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.options.ProcessDir = filepath.Join(t.TempDir(), "processes")
@@ -307,13 +307,23 @@ func TestACommandThatCannotBeNotedInterruptsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := filepath.Join(t.TempDir(), "mark")
-	c := sh(`echo >"$1"`, mark)
+	c := sh(`echo >>"$1"`, mark)
 	c.AllowFailure = true
-	result, b := r.run(flow(shell(c)))
-	if !result.Interrupted || result.ErrorCode != runbundle.CodeInterrupted || !strings.Contains(result.Error, r.options.ProcessDir) {
+	run := r.begin(flow(shell(c)))
+	result := run.Wait()
+	if result.Status != runbundle.Running || result.Err == nil || !strings.Contains(result.Error, r.options.ProcessDir) {
 		t.Errorf("result %+v", result)
 	}
-	if _, err := os.Stat(mark); err == nil || len(b.State.Steps) > 0 && b.State.Steps[0].Action != nil {
-		t.Errorf("the command was started, or a receipt of it left: %v, %+v", err, b.State.Steps)
+	b, err := runbundle.Read(run.Dir())
+	if err != nil || b.State.Status != runbundle.Running || len(b.State.Steps) > 0 && b.State.Steps[0].Action != nil {
+		t.Errorf("a receipt of the command or an end of the run was left: %v, %+v", err, b.State)
+	}
+	if err := os.Remove(r.options.ProcessDir); err != nil {
+		t.Fatal(err)
+	}
+	result, _ = r.finish(r.resume(flow(shell(c))))
+	r.want(result, runbundle.Completed, "", "")
+	if text, err := os.ReadFile(mark); err != nil || string(text) != "\n" {
+		t.Errorf("the command ran other than once: %q, %v", text, err)
 	}
 }

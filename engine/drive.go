@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"piworkflows/internal/durable"
 	"piworkflows/internal/procgroup"
 	"piworkflows/runbundle"
 	"piworkflows/workflow"
@@ -138,7 +139,7 @@ func fatal(err error) bool {
 }
 
 // cutOff is the end of a run whose attempt came to nothing for a reason outside of it:
-// its host stops, or cannot start commands. A nil error, and any other, is none.
+// its host stops, or has no room to record it. A nil error, and any other, is none.
 func (r *Run) cutOff(err error) *ending {
 	if s := r.stop(err); s != nil && s.order != toCancel {
 		if s.order == toPark {
@@ -146,10 +147,21 @@ func (r *Run) cutOff(err error) *ending {
 		}
 		return r.stopped(err)
 	}
-	if unnoted := (*procgroup.LedgerError)(nil); errors.As(err, &unnoted) {
-		return interruption(err)
+	if isRefusal(err) {
+		return failure(err)
 	}
 	return nil
+}
+
+// isRefusal reports whether a disk takes no record of what was to be done: it is full
+// or read-only, or a command cannot be noted. That says nothing of the run, which goes
+// on where its record ends once there is space again.
+func isRefusal(err error) bool {
+	if unnoted := (*procgroup.LedgerError)(nil); errors.As(err, &unnoted) {
+		return true
+	}
+	var record *RecordError
+	return errors.As(err, &record) && (durable.IsDiskFull(record.Err) || durable.IsReadOnly(record.Err))
 }
 
 // awaitWork keeps the bundle of a parked run as long as work of its last attempt

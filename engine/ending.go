@@ -17,8 +17,7 @@ type ending struct {
 	waitingOn string
 	err       error // all else
 	code      string
-	// interrupted says that the host stopped, or can do nothing for it; the run did not
-	// end by itself.
+	// interrupted says that the host stopped; the run did not end by itself.
 	interrupted bool
 	// parked says that the run has no end yet and goes on elsewhere.
 	parked bool
@@ -37,16 +36,12 @@ func failure(err error) *ending {
 	return &ending{status: runbundle.Failed, err: err, code: codeOf(err, CodeNode)}
 }
 
-func interruption(err error) *ending {
-	return &ending{status: runbundle.Failed, err: err, code: runbundle.CodeInterrupted, interrupted: true}
-}
-
 // stopped is the end of a run that was told to end.
 func (r *Run) stopped(err error) *ending {
 	s := r.stop(err)
 	switch {
 	case s != nil && s.order == toInterrupt:
-		return interruption(s)
+		return &ending{status: runbundle.Failed, err: s, code: runbundle.CodeInterrupted, interrupted: true}
 	case s != nil && s.order == toPark:
 		return &ending{parked: true}
 	default:
@@ -63,8 +58,12 @@ func (r *Run) stop(err error) *stop {
 	return nil
 }
 
-// conclude records the end of the run.
+// conclude records the end of the run. One that a disk refused has none: that there
+// may be space by now must not make a failure of it.
 func (r *Run) conclude(end *ending) error {
+	if isRefusal(end.err) {
+		return end.err
+	}
 	return r.append(runbundle.Draft{At: r.e.o.Clock.Now(), Payload: end.payload()})
 }
 

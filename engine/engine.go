@@ -52,8 +52,8 @@ type Options struct {
 	SpoolDir string
 	// ProcessDir is the folder in which the commands that are under way are noted, so
 	// that those of a process that was killed can be ended: see EndLeftovers. A run
-	// whose command cannot be noted, on a full disk for example, is interrupted. Empty
-	// notes none.
+	// whose command cannot be noted, on a full disk for example, stops without an end:
+	// see Result.Err. Empty notes none.
 	ProcessDir string
 	// SpoolBytes bounds what is kept of one attempt; spool.DefaultBytes by default.
 	SpoolBytes int64

@@ -119,7 +119,8 @@ func TestBusyFenceIsAskedAgain(t *testing.T) {
 }
 
 // TestDiskFaultDuringARun fails the n-th operation after the start, and maybe
-// all that follow: one clear error, and the record says what happened.
+// all that follow: one clear error, and the record says what happened. The disk
+// never ends a run: with space again it goes on.
 func TestDiskFaultDuringARun(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []struct {
@@ -189,6 +190,15 @@ func faultyRun(t *testing.T, at int, fault error, from bool) (failed bool) {
 	// An end that may not last does not count.
 	if result.Status != b.State.Status && (result.Err == nil || result.Status != runbundle.Running) {
 		t.Fatalf("operation %d: result %s (%v), record %s", at, result.Status, result.Err, b.State.Status)
+	}
+	if result.Status != runbundle.Running && result.Status != runbundle.Waiting {
+		t.Fatalf("operation %d: the disk ended the run as %s: %s", at, result.Status, result.Error)
+	}
+	if !from && b.State.Status == runbundle.Running {
+		if next := r.resume(d).Wait(); next.Status != runbundle.Waiting || next.Err != nil {
+			t.Fatalf("operation %d: with space again the run is %s, %v", at, next.Status, next.Err)
+		}
+		return failed
 	}
 	s, err := runbundle.MarkInterrupted(t.Context(), runbundle.Options{Clock: r.clock}, run.Dir(), "disk")
 	if err != nil || !s.Status.Terminal() || len(s.Steps) != len(b.State.Steps) {

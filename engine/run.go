@@ -43,9 +43,8 @@ type Result struct {
 	WaitingOn string
 	// Error and ErrorCode tell why a run is failed, timed out or cancelled.
 	Error, ErrorCode string
-	// Interrupted says that the last event is run_interrupted: the host stopped, or could
-	// start no command because it could not note one in Options.ProcessDir. Status is
-	// then runbundle.Failed, but the run did not fail by itself.
+	// Interrupted says that the last event is run_interrupted: the host stopped.
+	// Status is then runbundle.Failed, but the run did not fail by itself.
 	Interrupted bool
 	// Parked says that the run was parked: it has no end, nothing of it is left
 	// running, and Resume takes it up again. Status is runbundle.Running.
