@@ -115,5 +115,5 @@ func (s *solo) quarantine() error {
 
 // recording is how this process writes the bundle.
 func (s *solo) recording() runbundle.Options {
-	return runbundle.Options{Clock: s.options.Clock, Logger: s.options.Logger, Fence: s.fence}
+	return runbundle.Options{Clock: s.options.Clock, FS: s.options.FS, Logger: s.options.Logger, Fence: s.fence}
 }

@@ -95,6 +95,7 @@ func (d *detached) execute(ctx context.Context, claim *runqueue.Claim) {
 	}
 	held, release := s.keep(ctx)
 	defer release()
+	d.o.ground().await(ctx, held, s.runID)
 	log := d.o.Logger.With("runId", s.runID, "workflow", claim.Row.Workflow)
 	log.InfoContext(ctx, "detached run", "state", "running")
 	result, err := d.outcome(ctx, held, s)

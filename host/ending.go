@@ -23,7 +23,7 @@ import (
 // ended. found is false if the run never began: then it may begin now.
 func (r *runner) leftover(ctx context.Context, claim *runqueue.Claim) (o controller.ChildOutcome, found bool, err error) {
 	runID := claim.Row.RunID
-	options := runbundle.Options{Clock: r.clock, Logger: r.log, Fence: r.fence(claim)}
+	options := runbundle.Options{Clock: r.clock, FS: r.ground.disk, Logger: r.log, Fence: r.fence(claim)}
 	var state runbundle.State
 	err = oslock.Patiently(ctx, func() (err error) {
 		state, err = runbundle.MarkInterrupted(ctx, options, filepath.Join(r.runs, runID), reasonOwnerGone)

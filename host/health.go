@@ -20,7 +20,7 @@ type Readiness struct {
 // Unreadiness is one reason for which a host does not do its work.
 type Unreadiness struct {
 	// Code is stable: one of the Unready constants, or the code of an error of the
-	// store.
+	// store or of a *FolderError.
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
@@ -55,12 +55,13 @@ type health struct {
 	store Store
 	// writes is the store itself, if it can tell.
 	writes writeFailer
+	ground ground
 	clock  clock.Clock
 	phase  atomic.Int32
 }
 
-func newHealth(s Store, c clock.Clock) *health {
-	h := &health{store: s, clock: c}
+func newHealth(s Store, c clock.Clock, g ground) *health {
+	h := &health{store: s, clock: c, ground: g}
 	h.writes, _ = s.(writeFailer)
 	return h
 }
@@ -95,6 +96,9 @@ func (h *health) look(ctx context.Context) Readiness {
 	}
 	if err := h.writeError(); err != nil {
 		add(codeOr(err, UnreadyStore), "the store takes no writes: "+err.Error())
+	}
+	for _, err := range h.ground.look() {
+		add(codeOr(err, UnreadyStore), err.Error())
 	}
 	now.Ready = len(now.Reasons) == 0
 	return now

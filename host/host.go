@@ -127,7 +127,7 @@ func newHost(
 	if err != nil {
 		return nil, err
 	}
-	health := newHealth(store, o.Clock)
+	health := newHealth(store, o.Clock, o.ground())
 	endpoint, err := newEndpoint(ctx, o.Listen, routes(o.Listen.Token, health, series, o.Catalog.hook), o.Logger)
 	if err != nil {
 		return nil, errors.Join(err, unlock())

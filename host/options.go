@@ -10,6 +10,7 @@ import (
 	"piworkflows/clock"
 	"piworkflows/controller"
 	"piworkflows/engine"
+	"piworkflows/internal/durable"
 	"piworkflows/lease"
 	"piworkflows/metrics"
 	"piworkflows/runbundle"
@@ -31,6 +32,8 @@ type Options struct {
 	// Clock and Logger default to the machine's clock and to silence.
 	Clock  clock.Clock
 	Logger *slog.Logger
+	// FS is the file layer under the records of runs; the operating system's by default.
+	FS *durable.FS
 	// Observer hears of every pass, effect and child run beside Logger, which has
 	// the records of controller.Log; nobody does if nil.
 	Observer controller.Observer
@@ -83,6 +86,9 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	o.Logger = slog.New(secret.Logs(o.Logger.Handler()))
+	if o.FS == nil {
+		o.FS = durable.OS()
+	}
 	if o.ChildRuns == 0 {
 		o.ChildRuns = DefaultRuns
 	}
@@ -156,7 +162,7 @@ func (o Options) heard(first controller.Observer) controller.Observers {
 
 func (o Options) engine() engine.Options {
 	return engine.Options{
-		Clock: o.Clock, RunsDir: o.Runs, SpoolDir: o.Spool, Logger: o.Logger, Agents: o.Agents, Notifier: o.Notifier,
+		Clock: o.Clock, FS: o.FS, RunsDir: o.Runs, SpoolDir: o.Spool, Logger: o.Logger, Agents: o.Agents, Notifier: o.Notifier,
 		Printed: o.Printed, ProcessDir: o.processes(),
 	}
 }

@@ -57,7 +57,7 @@ func (s *sweeper) removeRun(ctx context.Context, run PrunedRun) (bool, error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	err := runbundle.Remove(runbundle.Options{Clock: s.o.Clock, Logger: s.o.Logger}, s.o.Runs, run.RunID)
+	err := runbundle.Remove(runbundle.Options{Clock: s.o.Clock, FS: s.o.FS, Logger: s.o.Logger}, s.o.Runs, run.RunID)
 	if errors.Is(err, oslock.ErrHeld) {
 		return false, nil // somebody looks after it
 	}

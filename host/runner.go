@@ -42,6 +42,7 @@ type runner struct {
 	catalog *Catalog
 	clock   clock.Clock
 	log     *slog.Logger
+	ground  ground
 	records controller.Observer
 	runs    string
 	// root is the ID of the folder runs.
@@ -60,7 +61,7 @@ type runner struct {
 func newRunner(o Options, store Store, root string, storeFailed func(error)) *runner {
 	return &runner{
 		store: store, engine: o.childEngine(store), catalog: o.Catalog, clock: o.Clock, log: o.Logger, records: o.observers(),
-		runs: o.Runs, root: root, limit: o.ChildRuns, lasts: o.Lease, observe: o.Observe, storeFailed: storeFailed,
+		ground: o.ground(), runs: o.Runs, root: root, limit: o.ChildRuns, lasts: o.Lease, observe: o.Observe, storeFailed: storeFailed,
 		endLeftovers: func(ctx context.Context) { o.endLeftovers(ctx, false) },
 	}
 }
@@ -86,6 +87,7 @@ func (r *runner) execute(ctx context.Context, claim *runqueue.Claim) {
 		Renew: func(ctx context.Context) error { return r.store.RenewRun(ctx, claim, r.lasts) },
 	})
 	defer release()
+	r.ground.await(ctx, held, claim.Row.RunID)
 	outcome, err := r.outcome(ctx, held, claim)
 	switch {
 	case isUnborn(err):
