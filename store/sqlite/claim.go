@@ -154,24 +154,23 @@ func (h *held) woken() bool { return h.wake != h.seen }
 const liveQuery = `SELECT r.id, r.uid, r.resource_version, r.guard_version, r.observed_generation, r.conditions_json,
 		r.workflow_run_json, r.controller_status_json, r.deletion_timestamp, r.finalizers_json, r.wake, r.handled, r.stalled,
 		EXISTS (SELECT 1 FROM effects e WHERE e.resource_id = r.id AND e.state IN ('pending', 'indeterminate')),
-		q.claim_token, q.claim_expires_at, q.lane, q.consecutive_errors, q.retries, q.last_error, q.claim_wake
+		` + holdColumns + `, q.lane, q.consecutive_errors, q.retries, q.last_error, q.claim_wake
 	FROM resources r JOIN queue q ON q.resource_id = r.id WHERE r.id = ? AND r.scope = ?`
 
 // live finds what a claim holds, or a *lease.LostError. It is part of the
 // transaction of every write of a pass.
 func (t *tx) live(c *controller.Claim) (h held, err error) {
-	var token string
-	var expires time.Time
+	var q hold
 	var lane int
 	found, err := t.first(liveQuery, values(rowOf(c.Token), t.scope),
 		&h.id, &h.uid, &h.version, &h.guard, &h.observed, &h.conditions,
 		&h.run, &h.status, &h.deletion, &h.finalizers, &h.wake, &h.handled, &h.stalled, &h.unfinished,
-		&token, &expires, &lane, &h.errors, &h.retries, &h.lastError, &h.seen)
+		&q.token, &q.expires, &lane, &h.errors, &h.retries, &h.lastError, &h.seen)
 	h.Ref, h.lane = c.Ref, controller.Lane(lane)
 	if err != nil {
 		return h, err
 	}
-	return h, lost(c.Ref.String(), found, string(c.Token), token, expires, t.now)
+	return h, q.check(c, found, t.now)
 }
 
 // hold is what the queue row of a key says of its claim.

@@ -95,8 +95,8 @@ var (
 // Open opens the store, and makes it if it is missing and not read-only. What
 // dead processes had claimed is free when it returns. A file that is not ours
 // is a *ForeignStoreError, one of a newer program a *VersionError, one of a
-// build that was never released a *SchemaError; none is touched. A missing file, read-only, is an fs.ErrNotExist. Other errors are
-// *BusyError and *DiskError.
+// build that was never released a *SchemaError; none is touched. A missing file,
+// read-only, is an fs.ErrNotExist. Other errors are *BusyError and *DiskError.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.complete()
 	if err != nil {
