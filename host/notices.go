@@ -76,24 +76,16 @@ func (n noticing) of(ctx context.Context, e controller.Event) (*controller.Notic
 		}
 		notice.Kind, notice.Subject, notice.Message = controller.NoticeEffectInDoubt, p.EffectKey, p.Error
 		return identified(notice, p.EffectKey, p.Generation)
-	case controller.EventWorkflowStateChanged:
-		if err := json.Unmarshal(e.Payload, &p); err != nil || p.State != controller.RunWaiting {
+	case controller.EventWorkflowStateChanged, controller.EventRunWaiting:
+		isChild := e.Type == controller.EventWorkflowStateChanged
+		if err := json.Unmarshal(e.Payload, &p); err != nil || isChild && p.State != controller.RunWaiting {
 			return nil, nil //nolint:nilerr,nilnil // as above
 		}
-		return waiting(notice, p)
-	case controller.EventRunWaiting:
-		if err := json.Unmarshal(e.Payload, &p); err != nil {
-			return nil, nil //nolint:nilerr,nilnil // as above
-		}
-		return waiting(notice, p)
+		notice.Kind, notice.Subject, notice.Message = controller.NoticeRunWaiting, p.RunID, "workflow "+p.Workflow+" waits for an answer"
+		return identified(notice, p.RunID)
 	default:
 		return nil, nil //nolint:nilnil // nobody has to hear of it
 	}
-}
-
-func waiting(notice *controller.Notice, p payload) (*controller.Notice, error) {
-	notice.Kind, notice.Subject, notice.Message = controller.NoticeRunWaiting, p.RunID, "workflow "+p.Workflow+" waits for an answer"
-	return identified(notice, p.RunID)
 }
 
 // notReady is what is to be told of a resource now; nil if it may be ready.
