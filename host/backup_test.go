@@ -31,6 +31,21 @@ func (w *world) restore(t *testing.T, file string) (host.Restoration, error) {
 	return host.Restore(t.Context(), host.RestoreOptions{Paths: w.paths, From: file, Actor: "ada"})
 }
 
+// fates puts a copy of the store in its place, and returns what becomes of the runs
+// that have no record. The store is closed then.
+func (w *world) fates(t *testing.T) map[string]host.RunFate {
+	t.Helper()
+	file := w.backup(t)
+	must(t, w.store.Close())
+	r, err := w.restore(t, file)
+	must(t, err)
+	fates := map[string]host.RunFate{}
+	for _, run := range r.Runs {
+		fates[run.RunID] = run.Fate
+	}
+	return fates
+}
+
 // A run that was under way when the copy was made and has no record here begins
 // anew if it is a child, and is ended if not, unless another folder of runs may have
 // it; a copy of a project with a child run comes to the same end.
@@ -51,16 +66,9 @@ func TestRunsWithoutARecordAfterARestoration(t *testing.T) {
 	must(t, err)
 	w.park(t, "lost")
 	w.parkIn(t, "elsewhere", uuid.NewString())
-	file := w.backup(t)
-	must(t, w.store.Close())
-	r, err := w.restore(t, file)
-	must(t, err)
-	fates := map[string]host.RunFate{}
-	for _, run := range r.Runs {
-		fates[run.RunID] = run.Fate
-	}
+	fates := w.fates(t)
 	if len(fates) != 2 || fates["lost"] != host.FateEnded || fates["child"] != host.FateAnew {
-		t.Errorf("runs %+v", r.Runs)
+		t.Errorf("fates %v", fates)
 	}
 	w.reopened(t)
 	if row := w.row(t, "lost"); row.Status != runqueue.Failed || row.Error == "" {
@@ -90,14 +98,7 @@ func TestDetachedRunsThatHadNotBegunAfterARestoration(t *testing.T) {
 		RunID: "orphan", Workflow: "trip", Source: []byte("{}"), Input: []byte("1"), ContinuationOf: "gone",
 	}))
 	w.giveBackAll(t)
-	file := w.backup(t)
-	must(t, w.store.Close())
-	r, err := w.restore(t, file)
-	must(t, err)
-	fates := map[string]host.RunFate{}
-	for _, run := range r.Runs {
-		fates[run.RunID] = run.Fate
-	}
+	fates := w.fates(t)
 	want := map[string]host.RunFate{fresh: host.FateAnew, answer: host.FateAnew, "orphan": host.FateEnded}
 	if diff := cmp.Diff(want, fates); diff != "" {
 		t.Errorf("fates (-want +got):\n%s", diff)

@@ -203,14 +203,7 @@ func TestNothingToVerifyAnyMore(t *testing.T) {
 func TestStoryOfASpecThatChanges(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	v := &trial{forge: h.forge}
-	running := v.hold()
-	h.push("b", "file", "1\n")
-	h.Apply("b", h.spec("b", v.in.Check))
-	h.Passes()
-	c := h.begin()
-	r := c.engineRun()
-	running()
+	c, r, _ := h.checking()
 	h.Apply("b", h.spec("b", shell("test -f file")))
 	h.Passes()
 	if c.Cancelled() == "" {

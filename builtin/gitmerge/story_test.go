@@ -105,18 +105,26 @@ func TestStory(t *testing.T) {
 	h.wantSettled("failing")
 }
 
+// checking begins a verification of b in the engine, and returns once its check runs,
+// which does not end by itself; running waits for the check of another attempt.
+func (h *house) checking() (c *child, r *engine.Run, running func()) {
+	h.t.Helper()
+	v := &trial{forge: h.forge}
+	running = v.hold()
+	h.push("b", "file", "1\n")
+	h.Apply("b", h.spec("b", v.in.Check))
+	h.Passes()
+	c = h.begin()
+	r = c.engineRun()
+	running()
+	return c, r, running
+}
+
 // The worktree and the ref of a run that is cancelled are removed by its parent.
 func TestStoryOfACancelledRun(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	v := &trial{forge: h.forge}
-	running := v.hold()
-	h.push("b", "file", "1\n")
-	h.Apply("b", h.spec("b", v.in.Check))
-	h.Passes()
-	c := h.begin()
-	r := c.engineRun()
-	running()
+	c, r, _ := h.checking()
 	if len(h.leftovers()) != 3 { // worktree, ref, folder
 		t.Errorf("while it runs there is %q", h.leftovers())
 	}
@@ -131,14 +139,7 @@ func TestStoryOfACancelledRun(t *testing.T) {
 func TestStoryOfAnInterruptedRun(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	v := &trial{forge: h.forge}
-	running := v.hold()
-	h.push("b", "file", "1\n")
-	h.Apply("b", h.spec("b", v.in.Check))
-	h.Passes()
-	c := h.begin()
-	r := c.engineRun()
-	running()
+	c, r, running := h.checking()
 	r.Interrupt("the host stops")
 	c.end(r.Wait())
 	h.Passes()
