@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -22,9 +23,10 @@ func (s *Store) OwnerFile() string { return s.ownerFile(s.instance) }
 // does.
 func (s *Store) Hold() (release func()) {
 	held, free := make(chan struct{}), make(chan struct{})
+	tell := sync.OnceFunc(func() { close(held) })
 	go func() {
 		_ = s.writer.do(context.Background(), func(*conn) error {
-			close(held)
+			tell()
 			<-free
 			return nil
 		})

@@ -53,17 +53,22 @@ func fail(group []*task, err error) {
 	}
 }
 
-// needs tells how long what a group writes has to last, and how many of its
-// tasks have something that need not.
-func needs(group []*task) (lasts lasting, fleetingOnes int) {
-	lasts = fleeting
+// needs tells how long what a group writes has to last.
+func needs(group []*task) lasting {
 	for _, t := range group {
 		if t.run != nil {
-			lasts = synced
-		}
-		if t.then != nil {
-			fleetingOnes++
+			return synced
 		}
 	}
-	return lasts, fleetingOnes
+	return fleeting
+}
+
+// claims counts the tasks of a group that have something that need not last.
+func claims(group []*task) (count int) {
+	for _, t := range group {
+		if t.then != nil {
+			count++
+		}
+	}
+	return count
 }

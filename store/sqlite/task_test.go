@@ -72,3 +72,85 @@ func TestWhatFollowsComesAfterEverythingThatLasts(t *testing.T) {
 		t.Errorf("they saw %v rows of both", seen)
 	}
 }
+
+// meanwhile performs a task, and another that comes while the first one runs. It
+// returns the transactions in which they ran last.
+func meanwhile(t *testing.T, s *Store, first, second *task, want ...error) (ran [2]int64) {
+	t.Helper()
+	tasks := []*task{first, second}
+	runs, queued := make(chan struct{}), make(chan struct{})
+	tell := sync.OnceFunc(func() { close(runs) })
+	for i, task := range tasks {
+		run := task.run
+		task.run = func(c *conn) error {
+			ran[i] = c.transaction
+			if task == first {
+				tell()
+				<-queued
+			}
+			return run(c)
+		}
+	}
+	var callers sync.WaitGroup
+	for i, task := range tasks {
+		callers.Go(func() {
+			if err := s.writer.perform(task); !errors.Is(err, want[i]) {
+				t.Errorf("error %v of task %d, want %v", err, i, want[i])
+			}
+		})
+		<-runs
+	}
+	s.AwaitQueued(1)
+	close(queued)
+	callers.Wait()
+	return ran
+}
+
+func TestWhoComesBeforeTheCommitSharesIt(t *testing.T) {
+	t.Parallel()
+	s := openForCost(t)
+	first, second := &task{ctx: t.Context(), run: note("a")}, &task{ctx: t.Context(), run: note("b")}
+	if ran := meanwhile(t, s, first, second, nil, nil); ran[0] != ran[1] {
+		t.Errorf("they ran in the transactions %d and %d", ran[0], ran[1])
+	}
+	if got := notes(t, s); got != 2 {
+		t.Errorf("%d rows, want 2", got)
+	}
+}
+
+// Nobody who came first pays for who joined.
+func TestWhoJoinsAndFailsUndoesNothingOfTheOthers(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	s := openForCost(t)
+	first := &task{ctx: t.Context(), run: note("a")}
+	second := &task{ctx: t.Context(), run: func(c *conn) error { return errors.Join(note("b")(c), failed) }}
+	meanwhile(t, s, first, second, nil, failed)
+	if got := notes(t, s); got != 1 {
+		t.Errorf("%d rows, want that of the task that did not fail", got)
+	}
+}
+
+// A transaction that began without need to last cannot get it later.
+func TestNothingJoinsWhatNeedNotLast(t *testing.T) {
+	t.Parallel()
+	s := openForCost(t)
+	c, err := openConn(s.o.toWrite(s.o.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	w := &writer{conn: c}
+	for want, first := range map[bool]*task{
+		false: {ctx: t.Context(), then: note("a")}, true: {ctx: t.Context(), run: note("b")},
+	} {
+		asked := false
+		_, settled := w.together([]*task{first}, func(group []*task) []*task {
+			asked = true
+			return group
+		})
+		if asked != want || !settled || first.err != nil {
+			t.Errorf("others could join: %t, want %t (%v)", asked, want, first.err)
+		}
+	}
+}

@@ -17,7 +17,7 @@ const (
 	// time for which the first of them waits.
 	maxGroup = 128
 	// turns is how often the writer lets others have theirs, and nobody comes, before
-	// it begins.
+	// it begins, and again before it commits.
 	turns = 3
 	// busyStretch is how long the writer goes from group to group before it looks
 	// whether others write to the file, and leaves them the lock for breath: they try
@@ -69,7 +69,7 @@ func (w *writer) stop() {
 // last runs f in a transaction once the writer has stopped.
 func (w *writer) last(f func(*conn) error) error {
 	t := &task{ctx: context.Background(), run: f}
-	w.together([]*task{t})
+	w.together([]*task{t}, nobody)
 	return t.err
 }
 
@@ -153,7 +153,7 @@ func (w *writer) gather() (group []*task, waited bool) {
 
 // company adds the tasks that wait, and those that come while others have their turn
 // on the processor. The callers of the group before, who have just been answered, are
-// on their way back: who begins without them commits for a few, time after time.
+// on their way back: who goes on without them commits for a few, time after time.
 func (w *writer) company(group []*task) []*task {
 	for left := turns; left > 0 && len(group) < maxGroup; left-- {
 		before := len(group)
@@ -164,6 +164,9 @@ func (w *writer) company(group []*task) []*task {
 	}
 	return group
 }
+
+// nobody joins a group.
+func nobody(group []*task) []*task { return group }
 
 func (w *writer) waiting(group []*task) []*task {
 	for len(group) < maxGroup {
@@ -177,11 +180,11 @@ func (w *writer) waiting(group []*task) []*task {
 	return group
 }
 
-// serve answers every task of a group. Those for which there is no space are tried
+// serve answers every task of a group, and of those that join it. Those for which there is no space are tried
 // once more if the write-ahead log can give some back.
 func (w *writer) serve(group []*task) {
 	before, commits := w.conn.changes(), w.transactions.Load()
-	w.run(group)
+	group = w.run(group)
 	if large := w.withoutSpace(group); len(large) > 0 && w.conn.emptyLog() {
 		w.run(large)
 	}
@@ -194,14 +197,17 @@ func (w *writer) serve(group []*task) {
 	}
 }
 
-// run runs a group. Tasks whose common transaction failed run again, one by one, so
-// that nobody pays for the trouble of another.
-func (w *writer) run(group []*task) {
-	if !w.together(group) {
+// run runs a group, and returns it with those that joined it. Tasks whose common
+// transaction failed run again, one by one, so that nobody pays for the trouble of
+// another.
+func (w *writer) run(group []*task) []*task {
+	group, settled := w.together(group, w.company)
+	if !settled {
 		for _, t := range group {
-			w.together([]*task{t})
+			w.together([]*task{t}, nobody)
 		}
 	}
+	return group
 }
 
 // withoutSpace are the tasks of a group that failed because the disk is full.
@@ -214,48 +220,56 @@ func (w *writer) withoutSpace(group []*task) (list []*task) {
 	return list
 }
 
-// together runs a group in one transaction. False says that it left nothing
-// behind and that each task deserves a try of its own.
-func (w *writer) together(group []*task) (settled bool) {
-	alone := len(group) == 1
-	lasts, claims := needs(group)
-	w.heads.want = min(claims, maxAhead)
+// together runs a group in one transaction, and who joins it before the commit: while
+// the writer works for some, the callers of the transaction before come back, and what
+// a commit costs is shared by nearly all. It returns the group with them. False says
+// that it left nothing behind and that each task deserves a try of its own.
+func (w *writer) together(group []*task, join func([]*task) []*task) (all []*task, settled bool) {
+	lasts := needs(group)
+	if lasts == fleeting { // SQLite cannot be told later that it has to last after all
+		join = nobody
+	}
 	if err := w.conn.begin(lasts); err != nil {
 		fail(group, err)
-		return true
+		return group, true
 	}
 	changes := w.conn.changes()
-	if !w.runAll(group) {
+	group, ok := w.runAll(group, join)
+	alone := len(group) == 1
+	if !ok {
 		_ = w.conn.rollback() // SQLite may have done so
-		return alone
+		return group, alone
 	}
 	if err := w.conn.exec("COMMIT"); err != nil {
 		_ = w.conn.rollback() // the commit's error tells more
 		fail(group, err)
-		return alone
+		return group, alone
 	}
 	if w.conn.changes() != changes {
 		w.transactions.Add(1)
 		crashpoint.Reached("commit")
 	}
-	return true
+	return group, true
 }
 
 // runAll runs the tasks of a transaction. False says that the transaction is
 // spoilt.
-func (w *writer) runAll(group []*task) bool {
+func (w *writer) runAll(group []*task, join func([]*task) []*task) (all []*task, ok bool) {
 	fail(group, nil)
-	for _, t := range group {
-		if t.run != nil && !w.runPart(t, t.run, true) {
-			return false
+	for ran := 0; ran < len(group); group = join(group) {
+		for ; ran < len(group); ran++ {
+			if t := group[ran]; t.run != nil && !w.runPart(t, t.run, true) {
+				return group, false
+			}
 		}
 	}
+	w.heads.want = min(claims(group), maxAhead)
 	for _, t := range group {
 		if t.then != nil && t.err == nil && !w.runPart(t, t.then, t.run == nil) {
-			return false
+			return group, false
 		}
 	}
-	return true
+	return group, true
 }
 
 // runPart runs a part of a task. If the task fails before it changed anything, it
