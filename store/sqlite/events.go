@@ -13,6 +13,9 @@ import (
 
 const (
 	maxEvents = 10_000
+	// indexEvery is how many events the index by resource can be behind. Who asks for
+	// the events of a resource looks at each of them, at a thousand in a millisecond.
+	indexEvery = 1024
 )
 
 // tell records an event in the transaction of what it tells of.
@@ -38,8 +41,23 @@ func (t *tx) tellText(ref controller.Ref, kind controller.EventType, payload jso
 	if err := limit.Bytes("event payload", payload, controller.MaxEventBytes); err != nil {
 		return err
 	}
-	return t.exec(`INSERT INTO events (scope, recorded_at, controller, resource_key, type, payload_json)
+	err := t.exec(`INSERT INTO events (scope, recorded_at, controller, resource_key, type, payload_json)
 		VALUES (?, ?, ?, ?, ?, ?)`, t.scope, t.now, ref.Controller, ref.Key, string(kind), payload)
+	if err == nil && t.lastID()%indexEvery == 0 {
+		err = t.indexEvents()
+	}
+	return err
+}
+
+// indexEvents brings the index by resource to the newest event. OR FAIL spares SQLite
+// the notes with which it could undo the statement alone: it undoes the transaction.
+func (t *tx) indexEvents() error {
+	err := t.exec(`INSERT OR FAIL INTO event_index SELECT controller, resource_key, seq FROM events
+		WHERE seq > (SELECT seq FROM event_index_end)`)
+	if err != nil {
+		return err
+	}
+	return t.exec("UPDATE event_index_end SET seq = (SELECT max(seq) FROM events) WHERE seq < (SELECT max(seq) FROM events)")
 }
 
 // Events returns recorded events; see controller.Store.
@@ -65,23 +83,22 @@ func (s *Store) Events(ctx context.Context, q controller.EventQuery) ([]controll
 // events selects by controller and key, both optional, and by the rest of a
 // query.
 func (t *tx) events(name, key, rest string, args ...any) ([]controller.Event, error) {
-	where := "scope = ?"
+	from, where := "events", "scope = ?"
 	filter := values(t.scope)
-	column := "+" // keeps SQLite from an index in another order
 	if name != "" && key != "" {
-		column = ""
+		from = "events_by_resource"
 	}
 	if name != "" {
-		where += " AND " + column + "controller = ?"
+		where += " AND controller = ?"
 		filter = append(filter, name)
 	}
 	if key != "" {
-		where += " AND " + column + "resource_key = ?"
+		where += " AND resource_key = ?"
 		filter = append(filter, key)
 	}
 	var list []controller.Event
 	var e controller.Event
-	err := t.each("SELECT seq, recorded_at, controller, resource_key, type, payload_json FROM events WHERE "+where+" "+rest,
+	err := t.each("SELECT seq, recorded_at, controller, resource_key, type, payload_json FROM "+from+" WHERE "+where+" "+rest,
 		append(filter, args...), func() error {
 			e.Cursor = encodeCursor(e.Seq)
 			list = append(list, e)

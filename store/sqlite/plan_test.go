@@ -39,7 +39,7 @@ func isScan(step string) bool {
 	if !strings.HasPrefix(step, "SCAN ") {
 		return false
 	}
-	for _, allowed := range []string{"queue_claimed", "runs_claimed", "schema_info", "owners", "workers", "restorations", "sqlite_master", "CONSTANT ROW"} {
+	for _, allowed := range []string{"queue_claimed", "runs_claimed", "schema_info", "event_index_end", "owners", "workers", "restorations", "sqlite_master", "CONSTANT ROW"} {
 		if strings.Contains(step, allowed) {
 			return false
 		}

@@ -14,38 +14,68 @@ func (s *Store) PruneEvents(ctx context.Context, p controller.EventPruning) (int
 	if err != nil {
 		return 0, err
 	}
+	if !p.DryRun { // those after the end of the index are the slow ones to find
+		if err := s.do(ctx, "index events", (*tx).indexEvents); err != nil {
+			return 0, err
+		}
+	}
 	found, err := read(ctx, s, "find events to remove", func(t *tx) ([]int64, error) { return t.removableEvents(p, count) })
 	if err != nil || p.DryRun {
 		return len(found), err
 	}
 	return inBatches(ctx, s, "remove events", found, func(t *tx, seq int64) error {
+		err := t.exec(`DELETE FROM event_index WHERE (controller, resource_key, seq) =
+			(SELECT controller, resource_key, seq FROM events WHERE seq = ? AND scope = ?)`, seq, t.scope)
+		if err != nil {
+			return err
+		}
 		return t.exec("DELETE FROM events WHERE seq = ? AND scope = ?", seq, t.scope)
 	})
 }
 
+// crowdedQuery finds the resources that have more events than a number: in the index,
+// or with those after its end. Others may count that belong to other projects.
+const crowdedQuery = `SELECT controller, resource_key FROM event_index
+		GROUP BY controller, resource_key HAVING count(*) > ?1
+	UNION SELECT controller, resource_key FROM events e WHERE seq > (SELECT seq FROM event_index_end)
+		GROUP BY controller, resource_key HAVING count(*) + (SELECT count(*) FROM event_index i
+			WHERE i.controller = e.controller AND i.resource_key = e.resource_key) > ?1`
+
 // removableEvents finds the old ones, then those beyond the bound of a resource.
 func (t *tx) removableEvents(p controller.EventPruning, count int) ([]int64, error) {
-	old, err := t.eventsBefore(p.Before, count)
-	if err != nil || p.PerResource == 0 || len(old) == count {
-		return old, err
+	found, err := t.eventsBefore(p.Before, count)
+	if err != nil || p.PerResource == 0 || len(found) == count {
+		return found, err
 	}
 	after := int64(0)
-	if len(old) > 0 {
-		after = old[len(old)-1]
+	if len(found) > 0 {
+		after = found[len(found)-1]
 	}
+	var of controller.Ref
+	err = t.each(crowdedQuery, values(p.PerResource), func() error {
+		more, err := t.eventsBeyond(of, p, after, count-len(found))
+		if found = append(found, more...); err == nil && len(found) == count {
+			err = errEnough
+		}
+		return err
+	}, &of.Controller, &of.Key)
+	return found, err
+}
+
+// eventsBeyond finds the events of a resource that are older than as many newer ones
+// as it may have, after the number of an event.
+func (t *tx) eventsBeyond(of controller.Ref, p controller.EventPruning, after int64, count int) (list []int64, err error) {
 	var seq int64
-	err = t.each(`SELECT e.seq FROM (
-			SELECT o.controller, o.resource_key, (SELECT n.seq FROM events n
-				WHERE n.scope = ?1 AND n.controller = o.controller AND n.resource_key = o.resource_key
-				ORDER BY n.seq DESC LIMIT 1 OFFSET ?2) AS last
-			FROM events o WHERE o.scope = ?1 GROUP BY o.controller, o.resource_key HAVING count(*) > ?2) over
-		JOIN events e ON e.scope = ?1 AND e.controller = over.controller AND e.resource_key = over.resource_key
-		WHERE e.seq > ?3 AND e.seq <= over.last AND e.recorded_at < ?4 LIMIT ?5`,
-		values(t.scope, p.PerResource, after, p.Spare, count-len(old)), func() error {
-			old = append(old, seq)
+	err = t.each(`SELECT seq FROM events_by_resource
+		WHERE scope = ?1 AND controller = ?2 AND resource_key = ?3 AND recorded_at < ?4 AND seq > ?5
+			AND seq <= (SELECT seq FROM events_by_resource WHERE scope = ?1 AND controller = ?2 AND resource_key = ?3
+				ORDER BY seq DESC LIMIT 1 OFFSET ?6)
+		ORDER BY seq LIMIT ?7`,
+		values(t.scope, of.Controller, of.Key, p.Spare, after, p.PerResource, count), func() error {
+			list = append(list, seq)
 			return nil
 		}, &seq)
-	return old, err
+	return list, err
 }
 
 // errYoung ends a search in the order of time.

@@ -196,9 +196,13 @@ func (o Options) distrust(path string, r controller.Restoration) (doubted int64,
 }
 
 // leap moves the events after a number, or else the newest one, far ahead of all
-// that were recorded before.
+// that were recorded before, and of the end of their index.
 func (t *tx) leap(head int64) error {
-	return t.exec("UPDATE events SET seq = seq + ? WHERE seq >= min(?, (SELECT max(seq) FROM events))", int64(cursorGap), head+1)
+	const leaping = " WHERE seq >= min(?, (SELECT max(seq) FROM events))"
+	if err := t.exec("DELETE FROM event_index"+leaping, head+1); err != nil {
+		return err
+	}
+	return t.exec("UPDATE events SET seq = seq + ?"+leaping, int64(cursorGap), head+1)
 }
 
 // setAside keeps the store that is there under another name as well, and returns

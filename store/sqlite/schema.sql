@@ -309,4 +309,27 @@ CREATE TABLE events (
   type         TEXT NOT NULL,
   payload_json TEXT NOT NULL
 ) STRICT;
-CREATE INDEX events_of_resource ON events (controller, resource_key, seq);
+
+-- The index of events by resource, up to a number: it follows the events in batches.
+-- One that SQLite keeps would be a page of its own for each event of a pass, and the
+-- larger part of what a pass with an effect writes.
+CREATE TABLE event_index (
+  controller   TEXT NOT NULL,
+  resource_key TEXT NOT NULL,
+  seq          INTEGER NOT NULL,
+  PRIMARY KEY (controller, resource_key, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE event_index_end (
+  singleton INTEGER PRIMARY KEY CHECK (singleton = 1),
+  seq       INTEGER NOT NULL
+) STRICT;
+INSERT INTO event_index_end VALUES (1, 0);
+
+-- Events as they are found by resource: by the index, and those after its end by
+-- looking at each.
+CREATE VIEW events_by_resource AS
+  SELECT i.seq, e.scope, e.recorded_at, i.controller, i.resource_key, e.type, e.payload_json
+    FROM event_index i JOIN events e ON e.seq = i.seq
+  UNION ALL
+  SELECT seq, scope, recorded_at, controller, resource_key, type, payload_json
+    FROM events WHERE seq > (SELECT seq FROM event_index_end);
