@@ -41,6 +41,9 @@ type scanner struct {
 	stack  []frame
 	keys   []string
 	naming bool // a key is being read: the innermost member has no name yet
+	// loose says that the text may not be canonical: it has space, an escape, a
+	// number that is not just digits, or keys in another order or not in ASCII.
+	loose bool
 }
 
 // frame is one open array or object.
@@ -92,6 +95,12 @@ func (s *scanner) value() (opened bool, err *Error) {
 		err = s.unexpected("a value")
 	}
 	return false, err
+}
+
+func (s *scanner) space() {
+	start := s.pos
+	s.cursor.space()
+	s.loose = s.loose || s.pos > start
 }
 
 func (s *scanner) open(object bool) (opened bool, err *Error) {
@@ -156,6 +165,7 @@ func (s *scanner) key() *Error {
 	}
 	top.key = unquote(s.raw[start:s.pos], escaped)
 	s.naming = false
+	s.loose = s.loose || !isASCII(top.key) || s.descends(top)
 	if s.duplicate(top) {
 		s.pos = start
 		return s.refuse("the object has this key twice; keep one of them")
@@ -166,6 +176,12 @@ func (s *scanner) key() *Error {
 	}
 	s.pos++
 	return nil
+}
+
+// descends reports whether the present key of the object belongs before the last one.
+func (s *scanner) descends(object *frame) bool {
+	last := len(s.keys) - 1
+	return last >= object.firstKey && s.keys[last] > object.key
 }
 
 // duplicate remembers the present key of the object and reports whether it was

@@ -1,5 +1,7 @@
 package canonical
 
+import "unicode/utf8"
+
 // cursor is a position in a JSON text.
 type cursor struct {
 	raw []byte
@@ -72,3 +74,12 @@ func (c *cursor) skipPlain() {
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/gowebpki/jcs"
+
 	"piworkflows/internal/canonical"
 )
 
@@ -39,6 +41,9 @@ func FuzzCanonical(f *testing.F) {
 		if err != nil {
 			return
 		}
+		if want, err := jcs.Transform(raw); err != nil || !bytes.Equal(text, want) {
+			t.Fatalf("Canonical(%q) = %q, the library makes %q of it (%v)", raw, text, want, err)
+		}
 		if err := canonical.Check(text); err != nil {
 			t.Fatalf("Canonical(%q) = %q, which is refused: %v", raw, text, err)
 		}
@@ -65,6 +70,7 @@ func seed(f *testing.F) {
 		`{}`, `{"a":[1,2.5e3,-1,"x\u0041\ud83d\ude00"],"b":{"a":null,"":true}}`, `{"a":1,"\u0061":2}`,
 		`9007199254740993`, `9007199254740992.0`, `1e400`, `-0.0`, `1e-400`, `0E10000000000000000000`, `"\ud800"`, "\"\xff\"", `[[[[1]]]]`, ` "a" `,
 		"[\"\u2028\"]", `"\ufffd"`, `[1,]`, `{"a":}`, `01`, `0.1e`, `[1 2]`, "\ufeff1", `{"b":1,"a":2,"b":3}`,
+		`{"":[],"a":{"A":-10,"B":"é "},"b":0}`, `{"a":1,"A":2}`, `{"\ufb33":1,"😀":2}`, `[1.0]`, `[1e3]`, `["\/"]`, `[1 ]`,
 	} {
 		f.Add([]byte(text))
 	}

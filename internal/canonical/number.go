@@ -36,6 +36,7 @@ func (s *scanner) number() *Error {
 		return err
 	}
 	literal := s.raw[start:s.pos]
+	s.loose = s.loose || s.pos > whole+wholeDigits
 	if !exponent && wholeDigits <= safeDigits && s.raw[whole] != '0' {
 		return nil
 	}

@@ -22,7 +22,7 @@ func (s *scanner) text() (escaped bool, err *Error) {
 			s.pos++
 			return escaped, nil
 		case c == '\\':
-			escaped = true
+			escaped, s.loose = true, true
 			if err := s.escape(); err != nil {
 				return false, err
 			}
