@@ -13,6 +13,8 @@ type effectCall struct {
 	*effects
 	effect Effect
 	record EffectRecord
+	// cleared says that the store has just let it be applied.
+	cleared bool
 }
 
 // recover goes on with an effect that an earlier pass left unfinished: it looks
@@ -85,7 +87,7 @@ func (c effectCall) observe(ctx context.Context) (Observation, error) {
 // first applies an effect that needs no observation.
 func (c effectCall) first(ctx context.Context) (EffectRecord, error) {
 	why := c.takeTurn()
-	if why == nil {
+	if why == nil && !c.cleared {
 		why = c.o.Store.CheckApply(ctx, c.claim)
 	}
 	if why == nil {

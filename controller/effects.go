@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"piworkflows/internal/canonical"
 	"piworkflows/internal/limit"
@@ -17,13 +18,17 @@ import (
 //
 // The order is what makes an effect recoverable: the record is durable before
 // anybody is called, an unfinished record is observed before it is applied, and
-// the claim is asked for once more right before Apply.
+// the store has said right before Apply that the claim holds.
 type effects struct {
 	*passRun
 	pass context.Context //nolint:containedctx // the life of the pass, whatever context the author passes
 	// mu makes the calls of one pass follow each other.
 	mu sync.Mutex
 }
+
+// clearance is how long the word of the store that an effect may be applied is good:
+// nobody would be stopped by the same question a moment later.
+const clearance = time.Second
 
 // Ensure implements Effects.
 func (s *effects) Ensure(ctx context.Context, e Effect) (EffectRecord, error) {
@@ -41,14 +46,16 @@ func (s *effects) Ensure(ctx context.Context, e Effect) (EffectRecord, error) {
 	if err := s.refuseSecond(ctx, e); err != nil {
 		return EffectRecord{}, err
 	}
+	asked := s.o.Clock.Now()
 	record, found, err := s.o.Store.ReserveEffect(ctx, s.claim, r)
 	if err != nil || found == EffectDone {
 		return record, err
 	}
-	if found == EffectNew {
+	if found != EffectOpen {
 		s.observeEffect(record, EventEffectPending, "")
 	}
-	return s.finish(ctx, effectCall{effects: s, effect: e, record: record}, found)
+	cleared := found == EffectNew && s.o.Clock.Now().Sub(asked) < clearance
+	return s.finish(ctx, effectCall{effects: s, effect: e, record: record, cleared: cleared}, found)
 }
 
 // finish brings an unfinished effect as far as can be.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +33,7 @@ func TestAnEffectIsRecordedCheckedAppliedAndRecordedAgain(t *testing.T) {
 	p.note = w.store.Note
 	m := w.manager(nil, define(ensuring(p.effect("e"))))
 	w.once(m)
-	want := []string{"Claim", "ReserveEffect", "CheckApply", "apply e", "FinishEffect", "Finish"}
+	want := []string{"Claim", "ReserveEffect", "apply e", "FinishEffect", "Finish"}
 	if diff := cmp.Diff(want, w.store.Took()); diff != "" {
 		t.Errorf("first pass (-want +got):\n%s", diff)
 	}
@@ -52,6 +53,32 @@ func TestAnEffectIsRecordedCheckedAppliedAndRecordedAgain(t *testing.T) {
 	if diff := cmp.Diff([]string{got.Token}, p.tokens); diff != "" || got.Token == "" {
 		t.Errorf("tokens (-record +applied):\n%s", diff)
 	}
+}
+
+// The store is asked again where its word is old, or was no.
+func TestTheClaimIsAskedForOnceMoreWhereThatMayHelp(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{999 * time.Millisecond, time.Second} {
+		w, p := newEffectWorld(t)
+		w.store.Hook(nil, func(op string) error {
+			if op == "ReserveEffect" {
+				w.clock.Advance(after)
+			}
+			return nil
+		})
+		w.once(w.manager(nil, define(ensuring(p.effect("e")))))
+		if asked := slices.Contains(w.store.Took(), "CheckApply"); asked != (after == time.Second) {
+			t.Errorf("asked %s after the reservation: %t", after, asked)
+		}
+		p.expectCalls(t, "apply e")
+	}
+	w, p := newEffectWorld(t)
+	w.freeze("")
+	w.once(w.manager(nil, define(ensuring(p.effect("e")))))
+	if !slices.Contains(w.store.Took(), "CheckApply") {
+		t.Error("a frozen project was not asked why")
+	}
+	p.expectCalls(t)
 }
 
 func TestApplyAnswers(t *testing.T) {

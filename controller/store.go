@@ -66,14 +66,14 @@ type Store interface {
 	Finish(ctx context.Context, c *Claim, f Finish) (Finished, error)
 
 	// ReserveEffect finds the record of an effect or makes a pending one, takes it
-	// for this pass, and records the attempt that follows. A record belongs to the
-	// pass that reserved it last.
+	// for this pass, records the attempt that follows, and says whether it may begin.
+	// A record belongs to the pass that reserved it last.
 	ReserveEffect(ctx context.Context, c *Claim, e EffectReservation) (EffectRecord, Reservation, error)
 	// FinishEffect records what is known after Observe or Apply. It is a
 	// *lease.LostError if the pass did not reserve the effect, and a *FrozenError
 	// if the outcome asks to go on applying and nothing is to be applied.
 	FinishEffect(ctx context.Context, c *Claim, e EffectOutcome) (EffectRecord, error)
-	// CheckApply is the last look before an effect is applied: a *lease.LostError
+	// CheckApply looks once more before an effect is applied: a *lease.LostError
 	// if the claim no longer holds, a *FrozenError if nothing is to be applied.
 	CheckApply(ctx context.Context, c *Claim) error
 	// Effects returns the records of a resource, oldest first, ListEffects those
@@ -398,8 +398,12 @@ type Reservation string
 
 // The findings of ReserveEffect.
 const (
-	// EffectNew is a record made now: apply without observing.
+	// EffectNew is a record made now, or one that a person has judged as not applied:
+	// apply without observing.
 	EffectNew Reservation = "new"
+	// EffectHeld is EffectNew while nothing is to be applied in the project:
+	// CheckApply tells why.
+	EffectHeld Reservation = "held"
 	// EffectOpen is an unfinished record: observe first.
 	EffectOpen Reservation = "open"
 	// EffectDone is a finished record: call nothing.

@@ -12,8 +12,10 @@ type Step string
 const (
 	// StepClaim is the claim of a key. Before it there is nothing to interrupt, so
 	// only a Crash with After meets it.
-	StepClaim          Step = "claim"
-	StepReserveEffect  Step = "reserve effect"
+	StepClaim         Step = "claim"
+	StepReserveEffect Step = "reserve effect"
+	// StepCheckApply is taken only if the reservation took long or the project is
+	// frozen.
 	StepCheckApply     Step = "check apply"
 	StepFinishEffect   Step = "finish effect"
 	StepCancelChildren Step = "cancel children"

@@ -27,7 +27,6 @@ func Example() {
 	// Output:
 	// claim front
 	// reserve effect open: it is new
-	// check apply front
 	// door: change open: done, and the answer is lost
 	// finish effect open: it is indeterminate
 	// finish front: it failed (effect "open" is indeterminate and will be observed: the provider did not answer), it runs again after 1s (effect_unsettled)
@@ -53,7 +52,6 @@ func ExampleKit_Crash() {
 	// Output:
 	// claim front
 	// reserve effect open: it is new
-	// check apply front
 	// door: change open: done
 	// the process dies before: finish effect
 	// claim front

@@ -21,8 +21,17 @@ type effectRow struct {
 	attempts int
 	action   string
 	since    *time.Time
-	// restorations says that a project of the file was once brought back from a copy.
-	restorations bool
+	// restorations says that a project of the file was once brought back from a copy,
+	// frozen that nothing is applied in this one. They hold without an effect as well.
+	restorations, frozen bool
+}
+
+// unseen is what a reservation finds if the effect need not be looked for first.
+func (r *effectRow) unseen() controller.Reservation {
+	if r.frozen {
+		return controller.EffectHeld
+	}
+	return controller.EffectNew
 }
 
 // What is read of an effect: its record but for the UID of its resource, and the
@@ -53,9 +62,10 @@ func (t *tx) effect(resource int64, key string) (r effectRow, found bool, err er
 // heldEffect finds an effect of the resource that a live claim holds.
 func (t *tx) heldEffect(c *controller.Claim, key string) (r effectRow, found bool, err error) {
 	var h hold
-	held, err := t.first("SELECT "+holdColumns+", EXISTS (SELECT 1 FROM restorations), "+effectRowFields+`
-		FROM `+holdTables+" LEFT JOIN effects e ON e.resource_id = q.resource_id AND e.effect_key = ?"+holdWhere,
-		values(key, rowOf(c.Token), t.scope), append(append(h.columns(), &r.restorations), r.columns()...)...)
+	held, err := t.first("SELECT "+holdColumns+`, EXISTS (SELECT 1 FROM restorations),
+			EXISTS (SELECT 1 FROM freezes f WHERE f.scope = l.scope), `+effectRowFields+" FROM "+holdTables+`
+			LEFT JOIN effects e ON e.resource_id = q.resource_id AND e.effect_key = ?`+holdWhere,
+		values(key, rowOf(c.Token), t.scope), append(append(h.columns(), &r.restorations, &r.frozen), r.columns()...)...)
 	r.ResourceUID = c.Resource.Metadata.UID
 	if err == nil {
 		err = h.check(c, held, t.now)

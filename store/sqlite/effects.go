@@ -45,7 +45,7 @@ func (t *tx) reserveEffect(
 		return r, "", err
 	}
 	if !exists {
-		return t.newEffect(c, e, row.restorations)
+		return t.newEffect(c, e, row)
 	}
 	if differs := difference(row.EffectRecord, e); differs != "" {
 		return r, "", &controller.EffectConflictError{Ref: c.Ref, Key: e.Key, Differs: differs}
@@ -55,7 +55,7 @@ func (t *tx) reserveEffect(
 	}
 	found = controller.EffectOpen
 	if row.applyNext && !e.ObserveOnly {
-		found = controller.EffectNew
+		found = row.unseen()
 	}
 	return row.EffectRecord, found, t.takeEffect(c, row, found)
 }
@@ -76,10 +76,10 @@ func difference(r controller.EffectRecord, e controller.EffectReservation) strin
 
 // firstAction is what follows a reservation.
 func firstAction(found controller.Reservation) controller.EffectAction {
-	if found == controller.EffectNew {
-		return controller.ActionApply
+	if found == controller.EffectOpen {
+		return controller.ActionObserve
 	}
-	return controller.ActionObserve
+	return controller.ActionApply
 }
 
 // looksFirst reports whether a new effect is looked for before it is applied.
@@ -92,10 +92,10 @@ func (t *tx) looksFirst(e controller.EffectReservation, restorations bool) (bool
 }
 
 func (t *tx) newEffect(
-	c *controller.Claim, e controller.EffectReservation, restorations bool,
+	c *controller.Claim, e controller.EffectReservation, none effectRow,
 ) (controller.EffectRecord, controller.Reservation, error) {
-	found := controller.EffectNew
-	looksFirst, err := t.looksFirst(e, restorations)
+	found := none.unseen()
+	looksFirst, err := t.looksFirst(e, none.restorations)
 	if err != nil {
 		return controller.EffectRecord{}, "", err
 	}

@@ -143,6 +143,10 @@ func freezeKeeps(k *kit) {
 	equal(k, "freeze in the error", wantError[*controller.FrozenError](k, k.Store.CheckApply(k.Context(), c)).Freeze, *f)
 	_, found := k.reserve(c, "e")
 	equal(k, "found", found, controller.EffectOpen)
+	_, found = k.reserve(c, "f")
+	equal(k, "found for another", found, controller.EffectHeld)
+	_, found = k.reserve(c, "f")
+	equal(k, "found the second time", found, controller.EffectOpen)
 	k.finish(c, controller.Finish{After: lasts, Reason: controller.ReasonFrozenProject, Retry: true})
 
 	changed, err := k.Store.Unfreeze(k.Context(), "grace", "over")

@@ -51,7 +51,11 @@ func (m *machine) reserveEffect(t *rapid.T) {
 	}
 	must(t, err)
 	k := m.keys[c.Ref.Key]
-	if want := k.reserve(name, c, r.Adopt); found != want || record.State != k.effects[name].state {
+	want := k.reserve(name, c, r.Adopt)
+	if want == controller.EffectNew && m.frozen {
+		want = controller.EffectHeld
+	}
+	if found != want || record.State != k.effects[name].state {
 		t.Fatalf("found effect %s of %s %s and %s, want %s and %+v", name, c.Ref.Key, found, record.State, want, k.effects[name])
 	}
 }
