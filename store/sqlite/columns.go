@@ -4,11 +4,14 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
 
+// Here and in scanColumn package fmt must not see the value: what it may keep, every
+// caller has to put on the heap.
 func bind(s *sqlite3.Stmt, i int, arg any) error {
 	switch v := arg.(type) {
 	case nil:
@@ -26,7 +29,7 @@ func bind(s *sqlite3.Stmt, i int, arg any) error {
 	case time.Time:
 		return s.BindInt64(i, v.UnixMilli())
 	}
-	return fmt.Errorf("cannot bind a %T", arg)
+	return fmt.Errorf("cannot bind a %s", reflect.TypeOf(arg))
 }
 
 func scan(s *sqlite3.Stmt, dst []any) error {
@@ -63,7 +66,7 @@ func scanColumn(s *sqlite3.Stmt, i int, dst any) error {
 			*d = &at
 		}
 	default:
-		return fmt.Errorf("cannot scan into a %T", dst)
+		return fmt.Errorf("cannot scan into a %s", reflect.TypeOf(dst))
 	}
 	return nil
 }

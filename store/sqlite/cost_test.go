@@ -250,7 +250,7 @@ func TestAPassAllocatesLittle(t *testing.T) { //nolint:paralleltest // see above
 	s := openForCost(t)
 	putKeys(t, s, "c", passes+10)
 	c := claimOne(t, s)
-	if got := testing.AllocsPerRun(passes, func() { c = settleNext(t, s, c) }); got > 80 {
-		t.Errorf("%.0f allocations in the store for a pass, want at most 80", got)
+	if got := testing.AllocsPerRun(passes, func() { c = settleNext(t, s, c) }); got > 45 {
+		t.Errorf("%.0f allocations in the store for a pass, want at most 45", got)
 	}
 }

@@ -83,7 +83,7 @@ func decodeFreeze(text json.RawMessage) (*controller.Suspension, error) {
 	return f, nil
 }
 
-// CheckApply is the last look before an effect is applied; see controller.Store.
+// CheckApply looks once more before an effect is applied; see controller.Store.
 func (s *Store) CheckApply(ctx context.Context, c *controller.Claim) error {
 	text, err := read(ctx, s, "check claim", func(t *tx) (freeze json.RawMessage, err error) {
 		var h hold
