@@ -15,10 +15,14 @@ type object struct {
 	err  error
 }
 
+// usualObject is what most payloads need, in bytes.
+const usualObject = 256
+
 func (o *object) name(name string) {
 	separator := byte(',')
 	if len(o.text) == 0 {
 		separator = '{'
+		o.text = make([]byte, 0, usualObject)
 	}
 	o.text = append(o.text, separator, '"')
 	o.text = append(o.text, name...)
