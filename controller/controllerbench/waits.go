@@ -2,6 +2,7 @@ package controllerbench
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"piworkflows/clock"
@@ -75,6 +76,7 @@ func idle(m *meter) ([]bench.Result, error) {
 		}
 		var share float64
 		err := m.manage(s, newCounter(0).settle, func() error {
+			debug.FreeOSMemory() // what loading left behind is no part of it
 			before, start := bench.CPUTime(), m.clock.Now()
 			if err := clock.Sleep(m.ctx, m.clock, m.o.Time); err != nil {
 				return err

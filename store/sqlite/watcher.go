@@ -4,8 +4,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"piworkflows/clock"
 )
 
 // watchEvery is how often a waiting store looks for commits of others: often enough
@@ -77,7 +75,10 @@ func (w *watcher) loop() {
 		}
 	}()
 	seen := int64(-1)
-	for w.pause() {
+	// It costs less to wake up for a ticker than for a timer each time.
+	ticker := time.NewTicker(watchEvery) //nolint:forbidigo // others commit in real time
+	defer ticker.Stop()
+	for w.pause(ticker) {
 		now, err := w.version(&c)
 		if err != nil {
 			// Those who wait still have their timers, and the next look may work.
@@ -92,16 +93,20 @@ func (w *watcher) loop() {
 }
 
 // pause waits until it is time to look again; false says that it never is.
-func (w *watcher) pause() bool {
+func (w *watcher) pause(ticker *time.Ticker) bool {
 	select {
 	case <-w.somebody():
-	case <-w.quit:
-		return false
+	default:
+		ticker.Stop()
+		select {
+		case <-w.somebody():
+			ticker.Reset(watchEvery)
+		case <-w.quit:
+			return false
+		}
 	}
-	timer := clock.System().NewTimer(watchEvery) // others commit in real time
-	defer timer.Stop()
 	select {
-	case <-timer.C():
+	case <-ticker.C:
 		return true
 	case <-w.quit:
 		return false
