@@ -63,8 +63,8 @@ func needs(group []*task) lasting {
 	return fleeting
 }
 
-// claims counts the tasks of a group that have something that need not last.
-func claims(group []*task) (count int) {
+// fleetingParts counts the tasks of a group that have something that need not last.
+func fleetingParts(group []*task) (count int) {
 	for _, t := range group {
 		if t.then != nil {
 			count++

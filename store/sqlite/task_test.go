@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"testing"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 // note writes a row that a test counts.
@@ -152,5 +154,47 @@ func TestNothingJoinsWhatNeedNotLast(t *testing.T) {
 		if asked != want || !settled || first.err != nil {
 			t.Errorf("others could join: %t, want %t (%v)", asked, want, first.err)
 		}
+	}
+}
+
+// A claim finds the rows that its group may take, also where it joined one that began
+// without claims.
+func TestAClaimThatJoinsIsCounted(t *testing.T) {
+	t.Parallel()
+	s := openForCost(t)
+	var want int
+	first := &task{ctx: t.Context(), run: note("a")}
+	second := &task{ctx: t.Context(), run: note("b"), then: func(*conn) error {
+		want = s.writer.heads.want
+		return nil
+	}}
+	meanwhile(t, s, first, second, nil, nil)
+	if want != 1 {
+		t.Errorf("room for %d claims, want 1", want)
+	}
+}
+
+// Tasks that found the disk full run again once there is space, and nobody joins them
+// unseen.
+func TestWhoComesDuringTheSecondTryIsAnswered(t *testing.T) {
+	t.Parallel()
+	s := openForCost(t)
+	var callers sync.WaitGroup
+	tries := 0
+	err := s.writer.do(t.Context(), func(c *conn) error {
+		if tries++; tries == 1 {
+			return sqlite3.FULL
+		}
+		callers.Go(func() {
+			if err := s.writer.do(t.Context(), note("b")); err != nil {
+				t.Error(err)
+			}
+		})
+		s.AwaitQueued(1)
+		return note("a")(c)
+	})
+	callers.Wait()
+	if got := notes(t, s); err != nil || tries != 2 || got != 2 {
+		t.Errorf("%d rows after %d tries, %v", got, tries, err)
 	}
 }

@@ -16,9 +16,6 @@ const (
 	// maxGroup bounds the writes that share one transaction, and with it the
 	// time for which the first of them waits.
 	maxGroup = 128
-	// turns is how often the writer lets others have theirs, and nobody comes, before
-	// it begins, and again before it commits.
-	turns = 3
 	// busyStretch is how long the writer goes from group to group before it looks
 	// whether others write to the file, and leaves them the lock for breath: they try
 	// to take it about every 2 ms, in vain for as long as our callers keep coming.
@@ -152,15 +149,14 @@ func (w *writer) gather() (group []*task, waited bool) {
 }
 
 // company adds the tasks that wait, and those that come while others have their turn
-// on the processor. The callers of the group before, who have just been answered, are
-// on their way back: who goes on without them commits for a few, time after time.
+// on the processor, until a turn brings nobody. The callers of the group before, who
+// have just been answered, are on their way back: who goes on without them commits for
+// a few, time after time.
 func (w *writer) company(group []*task) []*task {
-	for left := turns; left > 0 && len(group) < maxGroup; left-- {
-		before := len(group)
+	for before := -1; before < len(group) && len(group) < maxGroup; {
+		before = len(group)
 		runtime.Gosched()
-		if group = w.waiting(group); len(group) > before {
-			left = turns
-		}
+		group = w.waiting(group)
 	}
 	return group
 }
@@ -180,13 +176,13 @@ func (w *writer) waiting(group []*task) []*task {
 	return group
 }
 
-// serve answers every task of a group, and of those that join it. Those for which there is no space are tried
-// once more if the write-ahead log can give some back.
+// serve answers every task of a group, and of those that join it. Those for which
+// there is no space are tried once more if the write-ahead log can give some back.
 func (w *writer) serve(group []*task) {
 	before, commits := w.conn.changes(), w.transactions.Load()
-	group = w.run(group)
+	group = w.run(group, w.company)
 	if large := w.withoutSpace(group); len(large) > 0 && w.conn.emptyLog() {
-		w.run(large)
+		w.run(large, nobody)
 	}
 	if w.conn.changes() != before {
 		w.commit.raise()
@@ -200,8 +196,8 @@ func (w *writer) serve(group []*task) {
 // run runs a group, and returns it with those that joined it. Tasks whose common
 // transaction failed run again, one by one, so that nobody pays for the trouble of
 // another.
-func (w *writer) run(group []*task) []*task {
-	group, settled := w.together(group, w.company)
+func (w *writer) run(group []*task, join func([]*task) []*task) []*task {
+	group, settled := w.together(group, join)
 	if !settled {
 		for _, t := range group {
 			w.together([]*task{t}, nobody)
@@ -263,7 +259,7 @@ func (w *writer) runAll(group []*task, join func([]*task) []*task) (all []*task,
 			}
 		}
 	}
-	w.heads.want = min(claims(group), maxAhead)
+	w.heads.want = min(fleetingParts(group), maxAhead)
 	for _, t := range group {
 		if t.then != nil && t.err == nil && !w.runPart(t, t.then, t.run == nil) {
 			return group, false
