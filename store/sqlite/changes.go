@@ -65,8 +65,10 @@ func (s *Store) Changes(ctx context.Context, after controller.Cursor, f controll
 	defer s.watch.enter()()
 	for {
 		committed := s.commit.next()
-		list, err := read(ctx, s, "follow events", func(t *tx) ([]controller.Event, error) {
-			return t.eventsAfter(after, seq, f, maxChanges)
+		var list []controller.Event
+		head, err := read(ctx, s, "follow events", func(t *tx) (head int64, err error) {
+			list, head, err = t.eventsAfter(after, seq, f, maxChanges)
+			return head, err
 		})
 		if err != nil {
 			return controller.Changes{}, err
@@ -74,21 +76,32 @@ func (s *Store) Changes(ctx context.Context, after controller.Cursor, f controll
 		if len(list) > 0 {
 			return controller.Changes{Events: list, Next: list[len(list)-1].Cursor}, nil
 		}
+		seq = head // there is nothing up to here
 		if err := s.sleep(ctx, committed, nil); err != nil {
 			return controller.Changes{}, err
 		}
 	}
 }
 
-// eventsAfter reads on from a cursor. One that is ahead of every event is of
-// another store, and would wait for ever.
-func (t *tx) eventsAfter(c controller.Cursor, seq int64, f controller.ChangeFilter, count int) ([]controller.Event, error) {
-	head, err := t.head()
-	if err != nil {
-		return nil, err
+// eventsAfter reads on from a cursor, and returns the number of the newest event with
+// what it finds. A cursor that is ahead of every event is of another store, and would
+// wait for ever.
+func (t *tx) eventsAfter(
+	c controller.Cursor, seq int64, f controller.ChangeFilter, count int,
+) (list []controller.Event, head int64, err error) {
+	if head, err = t.head(); err != nil || seq == head {
+		return nil, head, err
 	}
 	if seq > head {
-		return nil, &CursorError{Cursor: string(c)}
+		return nil, head, &CursorError{Cursor: string(c)}
 	}
-	return t.events(f.Controller, f.Key, "AND seq > ? ORDER BY seq LIMIT ?", seq, count)
+	from := eventsOf(f.Controller, f.Key)
+	indexed, err := t.first("SELECT 1 FROM event_index_end WHERE seq > ?", values(seq))
+	if !indexed { // all that follows is behind its end
+		from = "events"
+	}
+	if err == nil {
+		list, err = t.events(from, f.Controller, f.Key, "AND seq > ? ORDER BY seq LIMIT ?", seq, count)
+	}
+	return list, head, err
 }

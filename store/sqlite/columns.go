@@ -10,8 +10,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Here and in scanColumn package fmt must not see the value: what it may keep, every
-// caller has to put on the heap.
+// Here and in scanColumn package fmt must not see the value, not even for its type:
+// what it may keep, every caller has to put on the heap.
 func bind(s *sqlite3.Stmt, i int, arg any) error {
 	switch v := arg.(type) {
 	case nil:

@@ -72,6 +72,9 @@ func (c *conn) verify(path string) (n Contents, err error) {
 	if err := c.sound(path, "integrity_check"); err != nil {
 		return n, err
 	}
+	if err := c.indexed(path); err != nil {
+		return n, err
+	}
 	if n, err = c.contents(); err != nil {
 		return n, err
 	}
@@ -98,6 +101,21 @@ func (c *conn) sound(path, check string) error {
 		return &DamagedError{Path: path, Problem: word}
 	}
 	return nil
+}
+
+// indexed makes sure that the index of events by resource agrees with the events, which
+// SQLite does for its own.
+func (c *conn) indexed(path string) error {
+	var missing, dangling int64
+	_, err := c.first(`SELECT
+			(SELECT count(*) FROM events WHERE seq <= (SELECT seq FROM event_index_end)) -
+			(SELECT count(*) FROM event_index),
+			(SELECT count(*) FROM event_index i LEFT JOIN events e USING (controller, resource_key, seq) WHERE e.seq IS NULL)`,
+		nil, &missing, &dangling)
+	if err == nil && (missing != 0 || dangling != 0) {
+		err = &DamagedError{Path: path, Problem: "the index of events does not agree with the events"}
+	}
+	return err
 }
 
 // Verify reads a copy of a store from its first byte to its last, and leaves no

@@ -1,8 +1,11 @@
 package sqlite
 
 import (
+	"errors"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,12 +46,16 @@ func TestEventsOfAResourceAreFoundWhereverTheIndexEnds(t *testing.T) {
 func TestPruningKeepsTheIndexOfEvents(t *testing.T) {
 	t.Parallel()
 	s := openForCost(t)
-	recordUpTo(t, s, indexEvery+300)
-	p := controller.EventPruning{PerResource: 50, Spare: time.Now().Add(time.Hour), Limit: maxPruned}
-	for _, dry := range []bool{true, false} {
-		p.DryRun = dry
-		if n, err := s.PruneEvents(t.Context(), p); err != nil || n != indexEvery+300-150 {
-			t.Errorf("%d events removed (dry run: %t), %v", n, dry, err)
+	const each = indexEvery/3 + 10 // more than the index has of any
+	recordUpTo(t, s, 3*each)
+	for _, left := range []int{each - 5, 50} {
+		p := controller.EventPruning{PerResource: left, Spare: time.Now().Add(time.Hour), Limit: maxPruned}
+		want := integer(t, s, "SELECT count(*) FROM events") - 3*left
+		for _, dry := range []bool{true, false} {
+			p.DryRun = dry
+			if n, err := s.PruneEvents(t.Context(), p); err != nil || n != want {
+				t.Errorf("%d events removed (dry run: %t), want %d: %v", n, dry, want, err)
+			}
 		}
 	}
 	checkEvents(t, s, 150)
@@ -72,6 +79,69 @@ func TestEventsThatLeapAreFoundOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkEvents(t, s, indexEvery)
+		if n := integer(t, s, "SELECT count(*) FROM event_index"); n != indexEvery {
+			t.Errorf("%d events in the index, want %d", n, indexEvery)
+		}
+	}
+}
+
+// Where there is no space for the index to grow, pruning gives some.
+func TestAFullFileIsPruned(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Options{
+		Path: filepath.Join(t.TempDir(), "s.sqlite"), Scope: strings.Repeat("0", scopeDigits), MaxPages: 100,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for err == nil {
+		err = s.update(t.Context(), func(tx *tx) error {
+			return tx.tell(controller.Ref{Controller: "c", Key: strings.Repeat("k", 100)}, controller.EventRequested, 1)
+		})
+	}
+	recorded := integer(t, s, "SELECT count(*) FROM events")
+	n, err := s.PruneEvents(t.Context(), controller.EventPruning{Before: time.Now().Add(time.Hour), Limit: maxPruned})
+	if err != nil || n != recorded-1 {
+		t.Errorf("%d of %d events removed, %v", n, recorded, err)
+	}
+}
+
+// Who follows a resource looks after each commit of anybody.
+func TestWhoFollowsAResourceReadsOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	s := openForCost(t)
+	recordUpTo(t, s, indexEvery-1)
+	q := controller.EventQuery{Controller: "c", Key: "1", After: encodeCursor(indexEvery - 2)}
+	look := func() {
+		if _, err := s.Events(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look() // prepares the statements
+	if got := costOf(t, s, look); got.steps > 100 {
+		t.Errorf("%d steps for one new event, want at most 100", got.steps)
+	}
+}
+
+// A copy whose index does not agree with its events is no copy to rely on.
+func TestAnIndexThatDoesNotAgreeIsFound(t *testing.T) {
+	t.Parallel()
+	for _, change := range []string{
+		"DELETE FROM events WHERE seq = 7",
+		"DELETE FROM event_index WHERE seq = 7",
+		"UPDATE event_index SET resource_key = 'another' WHERE seq = 7",
+	} {
+		s := openForCost(t)
+		recordUpTo(t, s, indexEvery+1)
+		err := s.update(t.Context(), func(tx *tx) error { return errors.Join(tx.indexed("before"), tx.exec(change)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.view(t.Context(), func(tx *tx) error { return tx.indexed("after") })
+		if _, ok := errors.AsType[*DamagedError](err); !ok {
+			t.Errorf("after %s: %v", change, err)
+		}
 	}
 }
 

@@ -72,22 +72,28 @@ func (s *Store) Events(ctx context.Context, q controller.EventQuery) ([]controll
 	}
 	return read(ctx, s, "read events", func(t *tx) ([]controller.Event, error) {
 		if q.After != "" {
-			return t.eventsAfter(q.After, after, controller.ChangeFilter{Controller: q.Controller, Key: q.Key}, count)
+			list, _, err := t.eventsAfter(q.After, after, controller.ChangeFilter{Controller: q.Controller, Key: q.Key}, count)
+			return list, err
 		}
-		list, err := t.events(q.Controller, q.Key, "ORDER BY seq DESC LIMIT ?", count)
+		list, err := t.events(eventsOf(q.Controller, q.Key), q.Controller, q.Key, "ORDER BY seq DESC LIMIT ?", count)
 		slices.Reverse(list)
 		return list, err
 	})
 }
 
+// eventsOf names where events are found by controller and key, both optional.
+func eventsOf(name, key string) string {
+	if name != "" && key != "" {
+		return "events_by_resource"
+	}
+	return "events"
+}
+
 // events selects by controller and key, both optional, and by the rest of a
 // query.
-func (t *tx) events(name, key, rest string, args ...any) ([]controller.Event, error) {
-	from, where := "events", "scope = ?"
+func (t *tx) events(from, name, key, rest string, args ...any) ([]controller.Event, error) {
+	where := "scope = ?"
 	filter := values(t.scope)
-	if name != "" && key != "" {
-		from = "events_by_resource"
-	}
 	if name != "" {
 		where += " AND controller = ?"
 		filter = append(filter, name)
