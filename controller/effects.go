@@ -18,7 +18,7 @@ import (
 //
 // The order is what makes an effect recoverable: the record is durable before
 // anybody is called, an unfinished record is observed before it is applied, and
-// the store has said right before Apply that the claim holds.
+// the store has said at most a clearance before Apply that the claim holds.
 type effects struct {
 	*passRun
 	pass context.Context //nolint:containedctx // the life of the pass, whatever context the author passes
@@ -26,9 +26,10 @@ type effects struct {
 	mu sync.Mutex
 }
 
-// clearance is how long the word of the store that an effect may be applied is good:
-// nobody would be stopped by the same question a moment later.
-const clearance = time.Second
+// clearance is how long the word of the store that an effect may be applied is good.
+// What takes the claim away in that time, or freezes the project, could as well come
+// right after the question; that a lease has run out ends the pass without it.
+const clearance = 100 * time.Millisecond
 
 // Ensure implements Effects.
 func (s *effects) Ensure(ctx context.Context, e Effect) (EffectRecord, error) {
@@ -46,7 +47,7 @@ func (s *effects) Ensure(ctx context.Context, e Effect) (EffectRecord, error) {
 	if err := s.refuseSecond(ctx, e); err != nil {
 		return EffectRecord{}, err
 	}
-	asked := s.o.Clock.Now()
+	asked := s.o.Clock.Now().Round(0) // by a clock that goes on while the machine sleeps
 	record, found, err := s.o.Store.ReserveEffect(ctx, s.claim, r)
 	if err != nil || found == EffectDone {
 		return record, err

@@ -58,7 +58,7 @@ func TestAnEffectIsRecordedCheckedAppliedAndRecordedAgain(t *testing.T) {
 // The store is asked again where its word is old, or was no.
 func TestTheClaimIsAskedForOnceMoreWhereThatMayHelp(t *testing.T) {
 	t.Parallel()
-	for _, after := range []time.Duration{999 * time.Millisecond, time.Second} {
+	for _, after := range []time.Duration{99 * time.Millisecond, 100 * time.Millisecond} {
 		w, p := newEffectWorld(t)
 		w.store.Hook(nil, func(op string) error {
 			if op == "ReserveEffect" {
@@ -67,10 +67,26 @@ func TestTheClaimIsAskedForOnceMoreWhereThatMayHelp(t *testing.T) {
 			return nil
 		})
 		w.once(w.manager(nil, define(ensuring(p.effect("e")))))
-		if asked := slices.Contains(w.store.Took(), "CheckApply"); asked != (after == time.Second) {
+		if asked := slices.Contains(w.store.Took(), "CheckApply"); asked != (after == 100*time.Millisecond) {
 			t.Errorf("asked %s after the reservation: %t", after, asked)
 		}
 		p.expectCalls(t, "apply e")
+	}
+	for _, err := range []error{&lease.LostError{What: "k", Reason: lease.Taken}, errors.New("no answer")} {
+		w, p := newEffectWorld(t)
+		w.store.Hook(func(op string) error {
+			if op == "CheckApply" {
+				return err
+			}
+			return nil
+		}, func(op string) error {
+			if op == "ReserveEffect" {
+				w.clock.Advance(time.Second)
+			}
+			return nil
+		})
+		w.once(w.manager(nil, define(ensuring(p.effect("e")))))
+		p.expectCalls(t)
 	}
 	w, p := newEffectWorld(t)
 	w.freeze("")

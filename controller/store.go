@@ -92,7 +92,8 @@ type Store interface {
 	// that has ended, an *EffectBusyError while a pass works on the resource.
 	ResolveEffect(ctx context.Context, ref Ref, v Verdict) (EffectRecord, error)
 	// Freeze keeps every effect of the project from being applied until Unfreeze,
-	// which wakes the resources that have one to apply; observing goes on. They
+	// which wakes the resources that have one to apply; observing goes on, and so
+	// does what a pass was about to apply, for a tenth of a second. They
 	// report whether anything changed, and their events belong to no resource.
 	// Frozen is nil without a freeze.
 	Freeze(ctx context.Context, actor, reason string) (bool, error)
@@ -401,9 +402,9 @@ const (
 	// EffectNew is a record made now, or one that a person has judged as not applied:
 	// apply without observing.
 	EffectNew Reservation = "new"
-	// EffectHeld is EffectNew while nothing is to be applied in the project:
+	// EffectFrozen is EffectNew while nothing is to be applied in the project:
 	// CheckApply tells why.
-	EffectHeld Reservation = "held"
+	EffectFrozen Reservation = "frozen"
 	// EffectOpen is an unfinished record: observe first.
 	EffectOpen Reservation = "open"
 	// EffectDone is a finished record: call nothing.

@@ -29,7 +29,7 @@ type effectRow struct {
 // unseen is what a reservation finds if the effect need not be looked for first.
 func (r *effectRow) unseen() controller.Reservation {
 	if r.frozen {
-		return controller.EffectHeld
+		return controller.EffectFrozen
 	}
 	return controller.EffectNew
 }

@@ -144,7 +144,7 @@ func freezeKeeps(k *kit) {
 	_, found := k.reserve(c, "e")
 	equal(k, "found", found, controller.EffectOpen)
 	_, found = k.reserve(c, "f")
-	equal(k, "found for another", found, controller.EffectHeld)
+	equal(k, "found for another", found, controller.EffectFrozen)
 	_, found = k.reserve(c, "f")
 	equal(k, "found the second time", found, controller.EffectOpen)
 	k.finish(c, controller.Finish{After: lasts, Reason: controller.ReasonFrozenProject, Retry: true})
@@ -176,5 +176,8 @@ func freezeIsOfItsProject(k *kit) {
 	f, err := k.Store.Frozen(k.Context())
 	k.must(err)
 	equal(k, "freeze", f, nil)
-	k.must(k.Store.CheckApply(k.Context(), k.started("a")))
+	c := k.started("a")
+	k.must(k.Store.CheckApply(k.Context(), c))
+	_, found := k.reserve(c, "e")
+	equal(k, "found", found, controller.EffectNew)
 }

@@ -53,7 +53,7 @@ func (m *machine) reserveEffect(t *rapid.T) {
 	k := m.keys[c.Ref.Key]
 	want := k.reserve(name, c, r.Adopt)
 	if want == controller.EffectNew && m.frozen {
-		want = controller.EffectHeld
+		want = controller.EffectFrozen
 	}
 	if found != want || record.State != k.effects[name].state {
 		t.Fatalf("found effect %s of %s %s and %s, want %s and %+v", name, c.Ref.Key, found, record.State, want, k.effects[name])
