@@ -9,7 +9,7 @@ import (
 // watchEvery is how often a waiting store looks for commits of others: often enough
 // to notice them within 100 ms, and no more often, because to wake up costs an idle
 // process more than the look.
-const watchEvery = 75 * time.Millisecond
+const watchEvery = 85 * time.Millisecond
 
 // watcher raises the signal when another connection has committed. SQLite tells
 // nobody about commits of other processes. The cheapest thing to ask it is
